@@ -4,9 +4,10 @@ use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
+use atds::error::Location;
 use atds::features::{FeatureError, FeaturesError};
 use atds::interface::Interface;
-use atds::{Error, ErrorKind};
+use atds::{Error, ErrorKind, avro};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -42,11 +43,7 @@ pub(crate) fn thread_error(py: Python<'_>, error: io::Error) -> PyErr {
 
 /// The exception of an invalid schema.
 #[cold]
-pub(crate) fn schema_error(
-    py: Python<'_>,
-    what: &str,
-    error: &atds::avro::schema::SchemaError,
-) -> PyErr {
+pub(crate) fn schema_error(py: Python<'_>, what: &str, error: &avro::schema::SchemaError) -> PyErr {
     plain(py, "SchemaError", &format!("{what}: {error}"))
 }
 
@@ -110,7 +107,7 @@ fn plain(py: Python<'_>, class: &str, message: &dyn Display) -> PyErr {
 fn to_python(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     let location = PyDict::new(py);
     let at = &error.place;
-    location.set_item("file", at.file.as_ref().map(|file| file.as_os_str()))?;
+    location.set_item("file", at.location.as_ref().map(Location::as_os_str))?;
     location.set_item("offset", at.offset)?;
     location.set_item("decompressed_offset", at.decompressed_offset)?;
     location.set_item("block", at.block)?;
@@ -128,7 +125,7 @@ fn class(kind: &ErrorKind) -> &'static str {
     match kind {
         ErrorKind::Io(error) => io_class(error),
         ErrorKind::Thread(_) => "ThreadError",
-        ErrorKind::NoFiles | ErrorKind::NoAvroFiles(_) | ErrorKind::NotExpanded(_) => {
+        ErrorKind::NoFiles | ErrorKind::NothingFound(_) | ErrorKind::NotExpanded(_) => {
             "MissingFileError"
         }
         ErrorKind::Pattern(_)
@@ -140,16 +137,23 @@ fn class(kind: &ErrorKind) -> &'static str {
         ErrorKind::MemoryLimit { .. }
         | ErrorKind::InspectMemory { .. }
         | ErrorKind::BatchTooLarge { .. } => "MemoryLimitError",
-        ErrorKind::Feature(_)
-        | ErrorKind::Features(_)
-        | ErrorKind::Plan(_)
-        | ErrorKind::MissingField { .. }
-        | ErrorKind::NoFeatures { .. }
-        | ErrorKind::TooManyFields { .. } => "FeatureError",
-        ErrorKind::Schema(_)
-        | ErrorKind::Resolve(_)
-        | ErrorKind::UnknownSchema { .. }
-        | ErrorKind::SameFingerprint => "SchemaError",
+        ErrorKind::Feature(_) | ErrorKind::Features(_) => "FeatureError",
+        ErrorKind::Avro(kind) => avro_class(kind),
+        _ => "DataError",
+    }
+}
+
+/// The class for a kind of error that only Avro has.
+fn avro_class(kind: &avro::ErrorKind) -> &'static str {
+    match kind {
+        avro::ErrorKind::Plan(_)
+        | avro::ErrorKind::MissingField { .. }
+        | avro::ErrorKind::NoFeatures { .. }
+        | avro::ErrorKind::TooManyFields { .. } => "FeatureError",
+        avro::ErrorKind::Schema(_)
+        | avro::ErrorKind::Resolve(_)
+        | avro::ErrorKind::UnknownSchema { .. }
+        | avro::ErrorKind::SameFingerprint => "SchemaError",
         _ => "DataError",
     }
 }

@@ -13,7 +13,7 @@ use crate::limits::MAX_EMPTY_BYTES;
 use crate::source::Lenience;
 use crate::spare::{Lent, Spare};
 use crate::tolerate::{NamedOnce, Tolerated, ToleratedCounters};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, avro};
 
 /// Bytes between the payloads of neighbouring blocks at most: a sync marker and
 /// two numbers.
@@ -136,7 +136,7 @@ impl WindowBlock {
     /// The error of a block that there is no memory for.
     #[cold]
     pub(crate) fn no_memory(&self, error: DecompressError) -> Error {
-        self.locate(Error::new(ErrorKind::Container(error.into())))
+        self.locate(Error::new(avro::ErrorKind::Container(error.into())))
     }
 
     pub(crate) fn unread(&self) -> u64 {
@@ -281,7 +281,7 @@ impl WindowBlock {
         }
         match self.decompress(decompressor, payload, buffer, MAX_EMPTY_BYTES, tolerated) {
             Ok(()) => self.check_end(buffer.len(), tolerated),
-            Err(error) => Err(self.locate(Error::new(ErrorKind::Container(error.into())))),
+            Err(error) => Err(self.locate(Error::new(avro::ErrorKind::Container(error.into())))),
         }
     }
 
@@ -323,7 +323,7 @@ impl WindowBlock {
             }
             left => {
                 let records = self.count;
-                let mut error = Error::new(ErrorKind::TrailingBytes { records, left });
+                let mut error = Error::new(avro::ErrorKind::TrailingBytes { records, left });
                 error.place.decompressed_offset = Some(self.position as u64);
                 Err(self.locate(error))
             }
@@ -334,7 +334,7 @@ impl WindowBlock {
     #[cold]
     pub(crate) fn place(&self, record: u64) -> Place {
         Place {
-            file: Some(self.file.path.to_path_buf()),
+            location: Some(self.file.path.as_path().into()),
             unpacked: self.file.unpacked,
             block: Some(self.index),
             offset: Some(self.offset),

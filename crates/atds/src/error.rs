@@ -1,25 +1,25 @@
 //! The error of the facade: its kind, and the place as far as it is known.
 
+mod of_pipeline;
+
+use std::error::Error as StdError;
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use atds_features::FeatureError;
 use atds_features::words;
-use avro_decode::single_object::SingleObjectError;
-use avro_decode::{DecodeError, LeftOut, ResolveError, Sampled, SchemaError};
 use tensor_batch::{BatchSpec, Disagreement, RowShape};
 
+use crate::avro;
 use crate::features::FeaturesError;
 use crate::files::{NotExpanded, NothingFound};
 use crate::interface::printable;
 use crate::unpack::{Packing, UnpackError};
 
 #[doc(inline)]
-pub use avro_block::{CompressedFormat, Found};
-#[doc(inline)]
-pub use avro_decode::{DecodeErrorKind, PlanError, PlanErrorKind};
+pub use atds_format::Location;
 
 /// An error, and the place where it occurred.
 #[derive(Clone, Debug)]
@@ -31,18 +31,12 @@ pub struct Error {
     pub place: Box<Place>,
 }
 
-/// Whether `expression` leads to `field`, or through it.
-fn is_on_way(field: &str, expression: &str) -> bool {
-    let rest = expression.strip_prefix(field);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['[', '.', ':']))
-}
-
 /// A place in the files of a dataset, or in messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Place {
     /// The file.
-    pub file: Option<PathBuf>,
+    pub location: Option<Location>,
     /// The fingerprint of the writer's schema, if messages are single objects.
     pub schema: Option<u64>,
     /// The byte offset in the file: of the fault, or of its block if the block is compressed. For
@@ -80,7 +74,7 @@ pub enum ErrorKind {
     NoFiles,
     /// A folder without any `.avro` file, or a pattern that no file matches.
     #[error("{0}")]
-    NoAvroFiles(Box<NothingFound>),
+    NothingFound(Box<NothingFound>),
     /// A URL of a scheme that is not read.
     #[error("{0}:// is not read yet: copy or mount the files, and give their paths")]
     Scheme(String),
@@ -137,63 +131,18 @@ pub enum ErrorKind {
         /// The valid values.
         must: &'static str,
     },
-    /// Framing or a payload is damaged.
+    /// What only Avro's errors have.
     #[error("{0}")]
-    Container(avro_block::ErrorKind),
-    /// The schema in a file's header is not one.
+    Avro(Box<avro::ErrorKind>),
+    /// The error of another format, or of a source of bytes.
     #[error("{0}")]
-    Schema(SchemaError),
+    Format(Arc<dyn StdError + Send + Sync>),
     /// Invalid features.
     #[error("{0}")]
     Feature(Box<FeatureError>),
     /// A features file that cannot be read.
     #[error("{0}")]
     Features(FeaturesError),
-    /// A feature that does not fit the file's schema.
-    #[error("{0}")]
-    Plan(Box<PlanError>),
-    /// A feature asks for a field or a union branch that the file's schema lacks, and has no
-    /// default and no mask. Or all schemas lack it.
-    #[error("{error}{}", Remedy(found_in))]
-    MissingField {
-        /// The error of the missing field or branch.
-        error: Box<PlanError>,
-        /// A file, or another origin, whose schema has the field.
-        found_in: Option<String>,
-    },
-    /// Messages of one schema that cannot be read as another's.
-    #[error("{0}")]
-    Resolve(Box<ResolveError>),
-    /// A message without the header of a single object.
-    #[error("{0}")]
-    SingleObject(SingleObjectError),
-    /// The message's schema is none of the given schemas.
-    #[error(
-        "the message's schema has the fingerprint {fingerprint:016x}, which none of the writer \
-         schemas has"
-    )]
-    UnknownSchema {
-        /// The fingerprint in the message's header.
-        fingerprint: u64,
-    },
-    /// Two writer schemas have the same fingerprint, which does not cover logical types, but differ
-    /// in logical types.
-    #[error(
-        "two writer schemas have this fingerprint but differ in their logical types, and \
-         messages do not say which one they have"
-    )]
-    SameFingerprint,
-    /// A schema from which no feature can be inferred.
-    #[error(
-        "nothing can be inferred: the schema is {schema_type}{}",
-        NothingIn(left_out)
-    )]
-    NoFeatures {
-        /// The type of the schema.
-        schema_type: String,
-        /// The schema's values, each with the reason why it is no feature.
-        left_out: Vec<LeftOut>,
-    },
     /// A block claims more records than its bytes can hold.
     #[error("a payload of {} cannot hold {}", words::counted(*bytes, "byte"), words::counted(*records, "record"))]
     TooManyRecords {
@@ -201,44 +150,6 @@ pub enum ErrorKind {
         records: u64,
         /// Size of the payload in bytes.
         bytes: u64,
-    },
-    /// The schema has too many fields to infer features from.
-    #[error("the schema has more than {limit} fields: name the `features` to read")]
-    TooManyFields {
-        /// The maximum number of fields.
-        limit: usize,
-    },
-    /// A record does not fit its schema or a feature.
-    #[error("{0}")]
-    Decode(DecodeErrorKind),
-    /// An array has another length than the arrays of the sample from which its feature was
-    /// inferred.
-    #[error(
-        "an array of {actual} values; the feature was inferred as dense because all arrays \
-         of the {records} sampled records have {expected}: name the column in `features`, as \
-         varlen, or dense with `truncate` or a `default`"
-    )]
-    SampledLength {
-        /// The length of the arrays in the sample.
-        expected: usize,
-        /// The length of this array; a lower bound if the array is too long.
-        actual: usize,
-        /// Number of records in the sample.
-        records: u64,
-    },
-    /// A block's records end before its payload does.
-    #[error(
-        "the block's {} {} before its payload does; `tolerate` 'trailing-block-bytes' leaves {} \
-         out",
-        if *records == 1 { "1 record ends".to_owned() } else { format!("{records} records end") },
-        words::counted(*left, "byte"),
-        if *left == 1 { "it" } else { "them" }
-    )]
-    TrailingBytes {
-        /// Number of records that the block claims.
-        records: u64,
-        /// Number of bytes after the last record.
-        left: usize,
     },
     /// The lists of a feature of fixed length differ in length between the records of a batch, and
     /// the feature has no default and no mask.
@@ -320,32 +231,51 @@ fn of_the_system(error: &io::Error) -> String {
     }
 }
 
-/// Displays advice about a field that a schema lacks. Holds the file whose schema has the field, if
-/// any.
-struct Remedy<'a>(&'a Option<String>);
-
-impl fmt::Display for Remedy<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(other) => write!(
-                f,
-                "; {other} has it: give the feature a `default` or a `mask`, or read all \
-                 files with a `reader_schema` that has a default for the field",
-            ),
-            None => f.write_str(
-                " (a `default` or a `mask` fills a field that some of the schemas lack, not one \
-                 that all of them lack: a `reader_schema` can add the field)",
-            ),
+impl ErrorKind {
+    /// The error that only Avro has, if it is one.
+    ///
+    /// ```
+    /// use atds::{Dataset, avro};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("empty.avro");
+    /// # std::fs::write(&path, "")?;
+    /// let error = Dataset::builder(&path, 64).build().unwrap_err();
+    /// assert!(matches!(error.kind.avro(), Some(avro::ErrorKind::Container(_))));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn avro(&self) -> Option<&avro::ErrorKind> {
+        match self {
+            ErrorKind::Avro(kind) => Some(kind),
+            _ => None,
         }
+    }
+
+    /// The kind of an error of reading: that of the error inside it, if this crate made that.
+    #[cold]
+    pub(crate) fn of_reading(error: Arc<io::Error>) -> Self {
+        let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
+        match (inner, UnpackError::of(&error)) {
+            (Some(kind), _) => ErrorKind::clone(kind),
+            (None, Some(error)) => error.kind(),
+            (None, None) => ErrorKind::Io(error),
+        }
+    }
+}
+
+impl From<avro::ErrorKind> for ErrorKind {
+    #[cold]
+    fn from(kind: avro::ErrorKind) -> Self {
+        ErrorKind::Avro(Box::new(kind))
     }
 }
 
 impl Error {
     /// An error without a place.
     #[cold]
-    pub(crate) fn new(kind: ErrorKind) -> Self {
+    pub(crate) fn new(kind: impl Into<ErrorKind>) -> Self {
         Error {
-            kind,
+            kind: kind.into(),
             place: Box::default(),
         }
     }
@@ -358,66 +288,6 @@ impl Error {
     #[cold]
     pub(crate) fn io(error: io::Error, file: &Path) -> Self {
         Error::new(ErrorKind::Io(Arc::new(error))).in_file(file)
-    }
-
-    #[cold]
-    pub(crate) fn container(error: avro_block::Error, file: &Path) -> Self {
-        let kind = match error.kind {
-            avro_block::ErrorKind::Io(error) => match UnpackError::of(&error) {
-                Some(error) => error.kind(),
-                None => ErrorKind::Io(error),
-            },
-            avro_block::ErrorKind::NotAvro { found: None } => {
-                let found = avro_block::Found::by_name(file);
-                ErrorKind::Container(avro_block::ErrorKind::NotAvro { found })
-            }
-            kind => ErrorKind::Container(kind),
-        };
-        let is_folder = matches!(&kind, ErrorKind::Io(error) if is_folder(error));
-        let mut located = Error::new(kind).in_file(file);
-        if is_folder {
-            return located;
-        }
-        located.place.offset = Some(error.offset);
-        located.place.block = error.block;
-        located
-    }
-
-    /// The error, with a hint if its feature was inferred from a sample.
-    #[cold]
-    pub(crate) fn of_sampled(mut self, sampled: &[Sampled]) -> Self {
-        if let ErrorKind::Decode(DecodeErrorKind::ArrayLength { expected, actual }) = self.kind
-            && let Some(field) = &self.place.field
-            && let Some(sample) = sampled.iter().find(|one| is_on_way(field, &one.expression))
-        {
-            let records = sample.records;
-            self.kind = ErrorKind::SampledLength {
-                expected,
-                actual,
-                records,
-            };
-        }
-        self
-    }
-
-    /// The error of a fault in a record. The record's number counts from `first_record`, the offset
-    /// from the start of the decompressed block.
-    #[cold]
-    pub(crate) fn decode(error: DecodeError, first_record: u64) -> Self {
-        let mut located = Error::new(ErrorKind::Decode(error.kind));
-        located.place.decompressed_offset = Some(error.offset as u64);
-        located.place.record = error.record.map(|record| first_record + record);
-        located.place.field = error.field;
-        located
-    }
-
-    /// A fault in a message, whose record starts at byte `start`.
-    #[cold]
-    pub(crate) fn decode_message(error: DecodeError, start: usize) -> Self {
-        let mut located = Error::new(ErrorKind::Decode(error.kind));
-        located.place.offset = Some((start + error.offset) as u64);
-        located.place.field = error.field;
-        located
     }
 
     /// The error of rows with different shapes. The place of the first row has its number in the
@@ -443,16 +313,24 @@ impl Error {
         self
     }
 
-    /// Adds the fingerprint of the message's schema, if messages have one.
     #[cold]
-    pub(crate) fn of_schema(mut self, fingerprint: Option<u64>) -> Self {
-        self.place.schema = fingerprint;
-        self
+    pub(crate) fn in_file(self, file: &Path) -> Self {
+        self.in_location(file.into())
     }
 
     #[cold]
-    pub(crate) fn in_file(mut self, file: &Path) -> Self {
-        self.place.file = Some(file.to_owned());
+    pub(crate) fn in_location(mut self, location: Location) -> Self {
+        self.place.location = Some(location);
+        self
+    }
+
+    /// Adds the byte `offset` and the number of the block. A folder has neither.
+    #[cold]
+    pub(crate) fn at(mut self, offset: Option<u64>, block: Option<u64>) -> Self {
+        if !matches!(&self.kind, ErrorKind::Io(error) if is_folder(error)) {
+            self.place.offset = offset;
+            self.place.block = block;
+        }
         self
     }
 
@@ -481,7 +359,7 @@ impl fmt::Display for Other<'_> {
             None => f.write_str("not that of the feature"),
             Some((place, shape)) => {
                 write!(f, "not {shape}, the shape of the first record of the batch")?;
-                match place.file {
+                match place.location {
                     None => write!(f, ", message {}", place.record.unwrap_or(0)),
                     Some(_) => write!(f, " ({})", At(place)),
                 }
@@ -531,8 +409,8 @@ impl fmt::Display for At<'_> {
             before = ": ";
             Ok(())
         };
-        if let Some(file) = &place.file {
-            part(f, format_args!("{}", file.display()))?;
+        if let Some(location) = &place.location {
+            part(f, format_args!("{location}"))?;
         }
         if let Some(schema) = place.schema {
             part(f, format_args!("schema {schema:016x}"))?;
@@ -564,7 +442,7 @@ impl fmt::Display for At<'_> {
 }
 
 // No `source`: the message already contains the message of the inner error.
-impl std::error::Error for Error {}
+impl StdError for Error {}
 
 impl From<FeatureError> for Error {
     fn from(error: FeatureError) -> Self {
@@ -575,25 +453,5 @@ impl From<FeatureError> for Error {
 impl From<FeaturesError> for Error {
     fn from(error: FeaturesError) -> Self {
         Error::new(ErrorKind::Features(error))
-    }
-}
-
-/// Maximum number of listed values; the others are counted.
-const MAX_LISTED: usize = 8;
-
-/// The values of a schema without any feature.
-struct NothingIn<'a>(&'a [LeftOut]);
-
-impl fmt::Display for NothingIn<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, left_out) in self.0.iter().take(MAX_LISTED).enumerate() {
-            let before = if i == 0 { "; in it " } else { ", " };
-            write!(f, "{before}{}", left_out.in_words())?;
-        }
-        match self.0.len() {
-            0 => f.write_str(", which holds no value"),
-            len if len > MAX_LISTED => write!(f, " and {} more", len - MAX_LISTED),
-            _ => Ok(()),
-        }
     }
 }

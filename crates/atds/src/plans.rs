@@ -16,7 +16,7 @@ use crate::block::FileContext;
 use crate::limits::MAX_SCHEMA_BYTES;
 use crate::source::Lenience;
 use crate::tolerate::NamedOnce;
-use crate::{Error, ErrorKind};
+use crate::{Error, avro};
 
 /// Compiles the features against each schema of the files.
 #[derive(Debug)]
@@ -169,12 +169,12 @@ impl Plans {
         let error = Box::new(error);
         match &known.first {
             Some(first) if may_be_covered(&error, &self.features) => {
-                Error::new(ErrorKind::MissingField {
+                Error::new(avro::ErrorKind::MissingField {
                     error,
                     found_in: Some(quoted(first)),
                 })
             }
-            _ => Error::new(ErrorKind::Plan(error)),
+            _ => Error::new(avro::ErrorKind::Plan(error)),
         }
     }
 
@@ -187,7 +187,7 @@ impl Plans {
         number: usize,
         files: &[PathBuf],
     ) -> Error {
-        let ErrorKind::Plan(lacking) = &error.kind else {
+        let Some(avro::ErrorKind::Plan(lacking)) = error.kind.avro() else {
             return error;
         };
         if !may_be_covered(lacking, &self.features) {
@@ -196,10 +196,11 @@ impl Plans {
         let later = schemas.texts(files).skip(number + 1).take(TRIED_LATER);
         for (file, text) in later {
             if text.is_ok_and(|text| self.add(&text, &files[file]).is_ok()) {
-                let kind = ErrorKind::MissingField {
+                let kind = avro::ErrorKind::MissingField {
                     error: lacking.clone(),
                     found_in: Some(quoted(&files[file])),
                 };
+                let kind = kind.into();
                 return Error { kind, ..error };
             }
         }
@@ -270,7 +271,7 @@ fn quoted(path: &Path) -> String {
 /// The error for an expression whose values no schema has.
 #[cold]
 pub(crate) fn missing_everywhere(absent: &Absent) -> Error {
-    Error::new(ErrorKind::MissingField {
+    Error::new(avro::ErrorKind::MissingField {
         error: Box::new(absent.error.clone()),
         found_in: None,
     })
@@ -316,7 +317,7 @@ pub(crate) fn parse_by(text: &str, strict: bool) -> Result<Schema, Error> {
         Vec::new()
     };
     match faults.into_iter().next() {
-        Some(error) => Err(Error::new(ErrorKind::Schema(error))),
+        Some(error) => Err(Error::new(avro::ErrorKind::Schema(error))),
         None => Ok(schema),
     }
 }
@@ -331,5 +332,5 @@ pub(crate) fn not_by_the_specification(schema: &Schema) -> Vec<SchemaError> {
 
 /// The schema of a header's text.
 pub(crate) fn parse_text(text: &str) -> Result<Schema, Error> {
-    Schema::parse_lenient(text).map_err(|error| Error::new(ErrorKind::Schema(error)))
+    Schema::parse_lenient(text).map_err(|error| Error::new(avro::ErrorKind::Schema(error)))
 }

@@ -16,7 +16,7 @@ use crate::limits::{HEADER_BUFFER_SIZE, MAX_BLOCK_BYTES, MAX_READER_BUFFER_SIZE}
 use crate::mappings::{MappedFile, Mappings, prefault};
 use crate::once::{self, OnceInputs, OnceReader, Stop};
 use crate::unpack::{Packing, read_head, unpack};
-use crate::{Error, ErrorKind, Tolerate};
+use crate::{Error, ErrorKind, Tolerate, avro};
 
 /// Options for reading files.
 #[derive(Clone, Copy, Debug)]
@@ -174,8 +174,10 @@ pub(crate) fn no_shuffling(packing: Packing, path: &Path) -> Error {
 fn unpacked_instead(error: &Error, path: &Path) -> Result<Option<(Packing, File)>, Error> {
     use avro_block::ErrorKind::{NotAvro, Truncated};
     if !matches!(
-        &error.kind,
-        ErrorKind::Container(NotAvro { .. } | Truncated { .. })
+        error.kind.avro(),
+        Some(avro::ErrorKind::Container(
+            NotAvro { .. } | Truncated { .. }
+        ))
     ) {
         return Ok(None);
     }

@@ -10,7 +10,7 @@ use crate::limits::TOGETHER_BATCHES;
 use crate::planner::Visit;
 use crate::tolerate::Tolerated;
 use crate::window::Section;
-use crate::{Error, ErrorKind};
+use crate::{Error, avro};
 
 /// A contiguous part of the window, and what it gives to each of the batches
 /// that are being made.
@@ -152,7 +152,7 @@ impl Parts<'_> {
 #[cold]
 fn failed(error: Error, slots: &RowSlots<'_>) -> Failed {
     let mut row = slots.batch_row() as u64;
-    if let ErrorKind::TrailingBytes { .. } = error.kind {
+    if let Some(avro::ErrorKind::TrailingBytes { .. }) = error.kind.avro() {
         // The record that the block should end with: without it the rows
         // before can be read again and given out.
         row -= 1;

@@ -14,7 +14,7 @@ use crate::room::Room;
 use crate::spare::Spare;
 use crate::task::{Done, Failed, Parts, Task};
 use crate::window::Section;
-use crate::{Error, ErrorKind};
+use crate::{Error, avro};
 
 /// What the workers of a pipeline share.
 #[derive(Debug)]
@@ -223,7 +223,7 @@ fn decompress(
             let kind = room.budget.exceeded(room.used() + grown);
             return Err(block.locate(Error::new(kind)));
         }
-        let kind = ErrorKind::Container(error.into());
+        let kind = avro::ErrorKind::Container(error.into());
         return Err(block.locate(Error::new(kind)));
     }
     done.decompress_ns += start.elapsed().as_nanos() as u64;

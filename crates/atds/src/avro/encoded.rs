@@ -7,7 +7,7 @@ use avro_decode::{Resolution, Schema, Transcoder};
 
 use crate::avro::record_reader::RecordReader;
 use crate::avro::records::RecordOptions;
-use crate::{Error, ErrorKind};
+use crate::{Error, avro};
 
 /// The records of a file as bytes, in file order: encoded by the file's own
 /// schema, or re-encoded by a reader's, by Avro's schema resolution. What
@@ -67,7 +67,7 @@ impl EncodedRecords {
         let records = RecordReader::open(path.as_ref(), options)?;
         let reader = reader.unwrap_or_else(|| records.schema().clone());
         let resolution = Resolution::new(records.schema().clone(), reader).map_err(|error| {
-            Error::new(ErrorKind::Resolve(Box::new(error))).in_file(records.path())
+            Error::new(avro::ErrorKind::Resolve(Box::new(error))).in_file(records.path())
         })?;
         Ok(EncodedRecords {
             transcoder: Transcoder::with_options(&resolution, &options.decode()),

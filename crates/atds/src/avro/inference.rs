@@ -5,7 +5,7 @@ use avro_decode::limits::MAX_INFERRED_FIELDS;
 #[doc(inline)]
 pub use avro_decode::{Inferred, LeftOut, LeftOutReason, Rounded, Sampled, infer};
 
-use crate::{Error, ErrorKind};
+use crate::{Error, avro};
 
 /// The features of a schema, see [`infer`]; an error if there are none or too many.
 ///
@@ -14,7 +14,7 @@ use crate::{Error, ErrorKind};
 pub fn infer_features(schema: &Schema) -> Result<Inferred, Error> {
     let inferred = infer_all(schema)?;
     if inferred.features.is_empty() {
-        return Err(Error::new(ErrorKind::NoFeatures {
+        return Err(Error::new(avro::ErrorKind::NoFeatures {
             schema_type: schema.describe(schema.root()),
             left_out: inferred.left_out,
         }));
@@ -57,7 +57,7 @@ pub(crate) fn infer_all(schema: &Schema) -> Result<Inferred, Error> {
     let inferred = infer(schema);
     if inferred.truncated {
         let limit = MAX_INFERRED_FIELDS;
-        return Err(Error::new(ErrorKind::TooManyFields { limit }));
+        return Err(Error::new(avro::ErrorKind::TooManyFields { limit }));
     }
     Ok(inferred)
 }

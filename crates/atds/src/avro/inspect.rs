@@ -26,7 +26,7 @@ use crate::once::{self, OnceReader, Stop};
 use crate::plans::{not_by_the_specification, parse_by};
 use crate::source::{FileBlocks, Opener, WholeIndex, whole_index};
 use crate::unpack::Packing;
-use crate::{Dataset, Error, ErrorKind, Files, Tolerate};
+use crate::{Dataset, Error, ErrorKind, Files, Tolerate, avro};
 
 pub use nulls::InspectedPath;
 pub(crate) use seen::Seen;
@@ -227,10 +227,12 @@ pub fn inspect_features(
 /// Whether the error may come from a missing end of the file.
 fn is_cut_short(error: &Error) -> bool {
     use avro_block::ErrorKind::{Empty, Truncated};
-    matches!(
-        &error.kind,
-        ErrorKind::Container(Truncated { .. } | Empty) | ErrorKind::Unpack { .. }
-    )
+    match &error.kind {
+        ErrorKind::Avro(kind) => {
+            matches!(**kind, avro::ErrorKind::Container(Truncated { .. } | Empty))
+        }
+        kind => matches!(kind, ErrorKind::Unpack { .. }),
+    }
 }
 
 /// Inspects a file that can be read several times.
@@ -357,8 +359,10 @@ fn scan_exact(
             Ok(found) => return Ok(found),
             Err(error) => error,
         };
-        let field = match &error.kind {
-            ErrorKind::Decode(DecodeErrorKind::DecimalTooLarge { .. }) => &error.place.field,
+        let field = match error.kind.avro() {
+            Some(avro::ErrorKind::Decode(DecodeErrorKind::DecimalTooLarge { .. })) => {
+                &error.place.field
+            }
             _ => return Err(error),
         };
         let mut features = inferred.features.iter_mut();
@@ -439,7 +443,7 @@ fn decompress_all(path: &Path, options: &InspectOptions) -> Result<u64, Error> {
         decompressor
             .decompress(codec, &block.payload, &mut buffer, options.max_block_bytes)
             .map_err(|error| {
-                Error::new(ErrorKind::Container(error.into()))
+                Error::new(avro::ErrorKind::Container(error.into()))
                     .in_file(path)
                     .unpacked(unpacked)
                     .in_block(block.index, block.offset)

@@ -7,8 +7,10 @@
 //! | [`inspect`](mod@inspect) | the contents of a file, by reading all of it |
 //! | [`records`] | the records of a file one by one |
 //! | [`messages`] | batches of records without a container |
+//! | [`error`] | errors that only Avro has |
 
 mod encoded;
+pub mod error;
 pub mod inference;
 mod inferred;
 pub mod inspect;
@@ -19,6 +21,8 @@ mod sample;
 pub mod schema;
 mod schemas;
 
+#[doc(inline)]
+pub use error::ErrorKind;
 #[doc(inline)]
 pub use inference::infer_features;
 #[doc(inline)]

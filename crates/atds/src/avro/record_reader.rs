@@ -12,7 +12,7 @@ use crate::once::Stop;
 use crate::plans::parse_by;
 use crate::source::{FileBlocks, Lenience, Opener, check_depth};
 use crate::tolerate::Tolerated;
-use crate::{Error, ErrorKind};
+use crate::{Error, avro};
 
 /// Reads the records of a file. The caller decodes each record.
 pub(crate) struct RecordReader {
@@ -114,7 +114,7 @@ impl RecordReader {
                     self.tolerated.trailing_block_bytes += left as u64;
                 }
                 Some(block) if self.position < self.decompressed.len() => {
-                    let kind = ErrorKind::TrailingBytes {
+                    let kind = avro::ErrorKind::TrailingBytes {
                         records: block.count,
                         left: self.decompressed.len() - self.position,
                     };
@@ -134,7 +134,9 @@ impl RecordReader {
                 self.decompressor
                     .decompress(self.codec, &block.payload, decompressed, limit);
             self.block = Some(block);
-            result.map_err(|error| self.locate(Error::new(ErrorKind::Container(error.into()))))?;
+            result.map_err(|error| {
+                self.locate(Error::new(avro::ErrorKind::Container(error.into())))
+            })?;
         }
     }
 

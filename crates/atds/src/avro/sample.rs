@@ -17,7 +17,7 @@ use crate::limits::{DEFAULT_READER_BUFFER_SIZE, SAMPLE_BLOCKS, SAMPLE_ENOUGH, SA
 use crate::once::{OnceInputs, Stop};
 use crate::plans::parse_schema;
 use crate::source::{FileBlocks, Lenience, Opener, ReadOptions};
-use crate::{Error, ErrorKind};
+use crate::{Error, avro};
 
 /// Options of sampling.
 pub(crate) struct SampleOptions<'a> {
@@ -164,7 +164,7 @@ impl Sample {
         let features = Features::new(ragged.map(|list| list.with_layout(Layout::Ragged)))?;
         let schema = Arc::new(parse_schema(&self.header)?);
         let plan = Plan::compile(&schema, &features, options.plan)
-            .map_err(|error| Error::new(ErrorKind::Plan(Box::new(error))))?;
+            .map_err(|error| Error::new(avro::ErrorKind::Plan(Box::new(error))))?;
         let mut decompressor = Decompressor::new();
         decompressor.set_tolerates_checksums(options.lenience.tolerate.checksum);
         let mut data = DecompressBuffer::new();
@@ -175,7 +175,7 @@ impl Sample {
             let codec = self.header.codec();
             decompressor
                 .decompress(codec, &block.payload, &mut data, options.max_bytes)
-                .map_err(|error| Error::new(ErrorKind::Container(error.into())))?;
+                .map_err(|error| Error::new(avro::ErrorKind::Container(error.into())))?;
             let rows = block.count.min(options.records - records);
             for mut slots in builder.slots(&[rows as usize]) {
                 plan.execute(&data, 0, rows as usize, &mut slots)

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
+use atds_format::Location;
 use percent_encoding::percent_decode;
 
 use crate::{Error, ErrorKind};
@@ -19,7 +20,7 @@ pub(crate) fn local_path(given: &Path) -> Result<Cow<'_, Path>, Error> {
     if scheme != "file" {
         // Paths such as `a:b` are no URLs, but those of Hadoop's file are.
         return if rest.starts_with(b"//") {
-            Err(Error::new(ErrorKind::Scheme(scheme)).in_file(given))
+            Err(Error::new(ErrorKind::Scheme(scheme)).in_location(url(given)))
         } else {
             Ok(Cow::Borrowed(given))
         };
@@ -31,7 +32,7 @@ pub(crate) fn local_path(given: &Path) -> Result<Cow<'_, Path>, Error> {
             let host = rest.iter().position(|&byte| byte == b'/');
             let (host, path) = rest.split_at(host.unwrap_or(rest.len()));
             if !host.is_empty() && !host.eq_ignore_ascii_case(b"localhost") {
-                return Err(elsewhere(host, &decoded(rest)).in_file(given));
+                return Err(elsewhere(host, &decoded(rest)).in_location(url(given)));
             }
             // `file://` alone has no path.
             if path.is_empty() {
@@ -41,6 +42,14 @@ pub(crate) fn local_path(given: &Path) -> Result<Cow<'_, Path>, Error> {
         }
     };
     Ok(Cow::Owned(decoded(path)))
+}
+
+/// The place of a URL. One that is not UTF-8 keeps its bytes as a path.
+fn url(given: &Path) -> Location {
+    match given.to_str() {
+        Some(url) => Location::Url(url.to_owned()),
+        None => given.into(),
+    }
 }
 
 #[cold]

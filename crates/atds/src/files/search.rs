@@ -53,7 +53,7 @@ pub(super) fn pattern(
 
 #[cold]
 fn no_files(found: NothingFound, given: &Path) -> Error {
-    Error::new(ErrorKind::NoAvroFiles(Box::new(found))).in_file(given)
+    Error::new(ErrorKind::NothingFound(Box::new(found))).in_file(given)
 }
 
 /// A component of a pattern.

@@ -1,6 +1,6 @@
 //! Records that do not match their schema, or do not fit their feature.
 
-use atds::{Codec, ErrorKind, Threads};
+use atds::{Codec, ErrorKind, Threads, avro};
 
 use crate::Messages;
 use crate::common::{Folder, Row, SCHEMA, container, read};
@@ -216,11 +216,11 @@ fn a_block_with_bytes_behind_its_records_stands_behind_good_ones() {
                 assert_eq!(error.place.block, Some(6), "{error}");
                 assert!(
                     matches!(
-                        error.kind,
-                        ErrorKind::TrailingBytes {
+                        error.kind.avro(),
+                        Some(avro::ErrorKind::TrailingBytes {
                             records: 3,
                             left: 1
-                        }
+                        })
                     ),
                     "{error}"
                 );
@@ -299,11 +299,11 @@ fn a_block_of_no_records_with_bytes_stands_behind_good_ones() {
         let error = error.unwrap();
         assert_eq!(error.place.block, Some(6), "{error}");
         assert!(matches!(
-            error.kind,
-            ErrorKind::TrailingBytes {
+            error.kind.avro(),
+            Some(avro::ErrorKind::TrailingBytes {
                 records: 0,
                 left: 2
-            }
+            })
         ));
     }
 }
@@ -318,7 +318,10 @@ fn a_block_of_no_records_that_decompresses_to_much() {
     assert_eq!(ids, [[0]]);
     let error = error.unwrap();
     assert_eq!(error.place.block, Some(1), "{error}");
-    assert!(matches!(error.kind, ErrorKind::Container(_)), "{error}");
+    assert!(
+        matches!(error.kind.avro(), Some(avro::ErrorKind::Container(_))),
+        "{error}"
+    );
 }
 
 /// Writers that flush more often than they write leave such blocks.

@@ -307,7 +307,7 @@ fn what_is_suggested_works() {
         "e[[]1]/*.avro",
     ] {
         let error = Files::from(folder.join(given)).resolve().unwrap_err();
-        let ErrorKind::NoAvroFiles(nothing) = &error.kind else {
+        let ErrorKind::NothingFound(nothing) = &error.kind else {
             panic!("{error}")
         };
         for suggestion in &nothing.suggestions {

@@ -2,7 +2,7 @@
 
 use atds::avro::Schema;
 use atds::avro::messages::{Framing, MessageDecoder, MessageDecoderBuilder, Reencoder};
-use atds::{ColumnSpec, DType, ErrorKind, Feature};
+use atds::{ColumnSpec, DType, Feature, avro};
 
 fn schema(fields: &str) -> Schema {
     let text = format!(r#"{{"type": "record", "name": "R", "fields": [{fields}]}}"#);
@@ -223,7 +223,10 @@ fn records_that_do_not_fit() {
 fn schemas_that_cannot_be_resolved() {
     let reader = schema(r#"{"name": "x", "type": "boolean"}"#);
     let error = Reencoder::new(schema(X), reader.clone()).unwrap_err();
-    assert!(matches!(error.kind, ErrorKind::Resolve(_)));
+    assert!(matches!(
+        error.kind.avro(),
+        Some(avro::ErrorKind::Resolve(_))
+    ));
     assert_eq!(
         error.to_string(),
         "field 'x': int cannot be read as boolean"

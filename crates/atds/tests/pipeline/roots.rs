@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use atds::tensors::batch_to_json;
 
-use atds::avro::inspect;
-use atds::{Codec, DType, Dataset, Error, ErrorKind, Feature};
+use atds::avro::{self, inspect};
+use atds::{Codec, DType, Dataset, Error, Feature};
 use avro_decode::encode::{EncodeOptions, encode};
 use avro_decode::{Schema, Value};
 use serde_json::{Value as Json, json};
@@ -163,7 +163,10 @@ fn nothing_can_be_inferred() {
     let folder = Folder::new();
     let path = file(&folder, "\"null\"", &[]);
     let error = read(&path, None).unwrap_err();
-    assert!(matches!(error.kind, ErrorKind::NoFeatures { .. }));
+    assert!(matches!(
+        error.kind.avro(),
+        Some(avro::ErrorKind::NoFeatures { .. })
+    ));
     let expected = "nothing can be inferred: the schema is null; in it '@' is null (it holds no \
                     value)";
     assert_eq!(folder.message(&error), format!("0.avro: {expected}"));

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use atds::features::FeatureKind;
 use atds::tensors::batch_to_json;
-use atds::{Codec, ColumnKind, Dataset, ErrorKind};
+use atds::{Codec, ColumnKind, Dataset, avro};
 use avro_decode::encode::{write_long, write_string};
 use serde_json::json;
 
@@ -131,12 +131,12 @@ fn a_list_of_another_length_is_an_error_that_says_so() {
         assert_eq!(batches.len(), 7);
         let error = batches.last().unwrap().as_ref().unwrap_err();
         assert!(matches!(
-            error.kind,
-            ErrorKind::SampledLength {
+            error.kind.avro(),
+            Some(avro::ErrorKind::SampledLength {
                 expected: 2,
                 records: 20,
                 ..
-            }
+            })
         ));
         let text = error.to_string();
         let expected = format!(

@@ -7,6 +7,7 @@ use std::path::Path;
 use atds::avro::inference::Sampled;
 use atds::{
     Batch, BatchSpec, ColumnKind, Dataset, Error, ErrorKind, Feature, Layout, OutOfBounds, Threads,
+    avro,
 };
 use tempfile::NamedTempFile;
 
@@ -145,7 +146,7 @@ impl Outcome {
         if let Some(error) = &self.error {
             assert!(!error.to_string().is_empty());
             if !self.is_out_of_memory() {
-                assert_eq!(error.place.file.as_deref(), Some(path), "{error}");
+                assert_eq!(error.place.location, Some(path.into()), "{error}");
             }
         }
     }
@@ -158,10 +159,10 @@ impl Outcome {
 
     /// Whether the schema has no feature, or none was requested.
     pub(super) fn has_no_features(&self) -> bool {
-        let kind = self.error.as_ref().map(|error| &error.kind);
+        let kind = self.error.as_ref().and_then(|error| error.kind.avro());
         matches!(
             kind,
-            Some(ErrorKind::NoFeatures { .. } | ErrorKind::TooManyFields { .. })
+            Some(avro::ErrorKind::NoFeatures { .. } | avro::ErrorKind::TooManyFields { .. })
         )
     }
 
@@ -208,16 +209,16 @@ impl Outcome {
     /// The error without the file, whose name varies.
     fn fault(&self) -> Option<(String, String)> {
         self.error.as_ref().map(|error| {
-            let kind = match &error.kind {
+            let kind = match error.kind.avro() {
                 // If a payload has several errors, zstandard may notice another one; see the target
                 // for zstandard.
-                ErrorKind::Container(avro_block::ErrorKind::Decompress(_)) => {
+                Some(avro::ErrorKind::Container(avro_block::ErrorKind::Decompress(_))) => {
                     "decompressing".to_owned()
                 }
-                kind => kind.to_string(),
+                _ => error.kind.to_string(),
             };
             let mut place = error.place.clone();
-            place.file = None;
+            place.location = None;
             (kind, format!("{place:?}"))
         })
     }

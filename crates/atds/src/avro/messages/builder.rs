@@ -11,7 +11,7 @@ use super::{Framing, MessageDecoder};
 use crate::limits::DEFAULT_MEMORY_LIMIT;
 use crate::plans::{may_be_covered, meanings_of_reader, missing_everywhere, options_for};
 use crate::source::check_depth;
-use crate::{Error, ErrorKind, Tolerate};
+use crate::{Error, Tolerate, avro};
 
 /// Builds a [`MessageDecoder`]; every option has a default.
 #[derive(Clone)]
@@ -128,12 +128,12 @@ impl MessageDecoderBuilder {
                 let found = may_be_covered(&error, &features) && others.any(has_it);
                 let error = Box::new(error);
                 Error::new(if found {
-                    ErrorKind::MissingField {
+                    avro::ErrorKind::MissingField {
                         error,
                         found_in: Some("another writer's schema".to_owned()),
                     }
                 } else {
-                    ErrorKind::Plan(error)
+                    avro::ErrorKind::Plan(error)
                 })
             })?;
             meanings = plan.meanings().clone();

@@ -7,7 +7,7 @@ use avro_decode::{DecodeError, DecodeErrorKind, Resolution, Schema, Transcoder, 
 
 use super::Framing;
 use super::writers::Writers;
-use crate::{Error, ErrorKind};
+use crate::{Error, avro};
 
 /// Re-encodes messages of a writer's schema by a reader's schema, following Avro's schema
 /// resolution. Fields that the writer lacks get the reader's defaults. Fields that the reader lacks
@@ -133,7 +133,7 @@ impl ReencoderBuilder {
         let transcoders = Writers::new(self.input, &self.writers, |writer| {
             Resolution::new(writer.clone(), self.reader.clone())
                 .map(|resolution| Transcoder::new(&resolution))
-                .map_err(|error| Error::new(ErrorKind::Resolve(Box::new(error))))
+                .map_err(|error| Error::new(avro::ErrorKind::Resolve(Box::new(error))))
         })?;
         let header = match self.output {
             Framing::Raw => None,

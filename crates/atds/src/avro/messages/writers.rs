@@ -7,7 +7,7 @@ use std::sync::Arc;
 use avro_decode::{Schema, single_object};
 
 use super::Framing;
-use crate::{Error, ErrorKind};
+use crate::{Error, avro};
 
 /// The readers of messages, one for each writer's schema.
 #[derive(Debug)]
@@ -66,7 +66,7 @@ impl<T> Writers<T> {
             }),
             Writers::SingleObject(readers) => {
                 let (fingerprint, record) = single_object::split(message)
-                    .map_err(|error| Error::new(ErrorKind::SingleObject(error)))?;
+                    .map_err(|error| Error::new(avro::ErrorKind::SingleObject(error)))?;
                 match readers.get(&fingerprint) {
                     Some(reader) => Ok(Matched {
                         fingerprint: Some(fingerprint),
@@ -100,7 +100,9 @@ fn by_fingerprint<T>(
                 entry.insert((make(schema).map_err(of_schema)?, schema));
             }
             Entry::Occupied(entry) if read_alike(entry.get().1, schema) => {}
-            Entry::Occupied(_) => return Err(of_schema(Error::new(ErrorKind::SameFingerprint))),
+            Entry::Occupied(_) => {
+                return Err(of_schema(Error::new(avro::ErrorKind::SameFingerprint)));
+            }
         }
     }
     let readers = readers.into_iter();
@@ -118,5 +120,5 @@ fn read_alike(a: &Schema, b: &Schema) -> bool {
 
 #[cold]
 fn unknown_schema(fingerprint: u64) -> Error {
-    Error::new(ErrorKind::UnknownSchema { fingerprint })
+    Error::new(avro::ErrorKind::UnknownSchema { fingerprint })
 }

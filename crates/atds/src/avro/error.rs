@@ -1,0 +1,230 @@
+//! What only Avro's errors have.
+
+use std::fmt;
+use std::path::Path;
+
+use atds_features::words;
+use atds_format::Location;
+use avro_decode::single_object::SingleObjectError;
+use avro_decode::{DecodeError, LeftOut, ResolveError, Sampled, SchemaError};
+
+use crate::Error;
+
+#[doc(inline)]
+pub use avro_block::{CompressedFormat, Found};
+#[doc(inline)]
+pub use avro_decode::{DecodeErrorKind, PlanError, PlanErrorKind};
+
+/// The kind of an error that only Avro has.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Framing or a payload is damaged.
+    #[error("{0}")]
+    Container(avro_block::ErrorKind),
+    /// The schema in a file's header is not one.
+    #[error("{0}")]
+    Schema(SchemaError),
+    /// A feature that does not fit the file's schema.
+    #[error("{0}")]
+    Plan(Box<PlanError>),
+    /// A feature asks for a field or a union branch that the file's schema lacks, and has no
+    /// default and no mask. Or all schemas lack it.
+    #[error("{error}{}", Remedy(found_in))]
+    MissingField {
+        /// The error of the missing field or branch.
+        error: Box<PlanError>,
+        /// A file, or another origin, whose schema has the field.
+        found_in: Option<String>,
+    },
+    /// Messages of one schema that cannot be read as another's.
+    #[error("{0}")]
+    Resolve(Box<ResolveError>),
+    /// A message without the header of a single object.
+    #[error("{0}")]
+    SingleObject(SingleObjectError),
+    /// The message's schema is none of the given schemas.
+    #[error(
+        "the message's schema has the fingerprint {fingerprint:016x}, which none of the writer \
+         schemas has"
+    )]
+    UnknownSchema {
+        /// The fingerprint in the message's header.
+        fingerprint: u64,
+    },
+    /// Two writer schemas have the same fingerprint, which does not cover logical types, but differ
+    /// in logical types.
+    #[error(
+        "two writer schemas have this fingerprint but differ in their logical types, and \
+         messages do not say which one they have"
+    )]
+    SameFingerprint,
+    /// A schema from which no feature can be inferred.
+    #[error(
+        "nothing can be inferred: the schema is {schema_type}{}",
+        NothingIn(left_out)
+    )]
+    NoFeatures {
+        /// The type of the schema.
+        schema_type: String,
+        /// The schema's values, each with the reason why it is no feature.
+        left_out: Vec<LeftOut>,
+    },
+    /// The schema has too many fields to infer features from.
+    #[error("the schema has more than {limit} fields: name the `features` to read")]
+    TooManyFields {
+        /// The maximum number of fields.
+        limit: usize,
+    },
+    /// A record does not fit its schema or a feature.
+    #[error("{0}")]
+    Decode(DecodeErrorKind),
+    /// An array has another length than the arrays of the sample from which its feature was
+    /// inferred.
+    #[error(
+        "an array of {actual} values; the feature was inferred as dense because all arrays \
+         of the {records} sampled records have {expected}: name the column in `features`, as \
+         varlen, or dense with `truncate` or a `default`"
+    )]
+    SampledLength {
+        /// The length of the arrays in the sample.
+        expected: usize,
+        /// The length of this array; a lower bound if the array is too long.
+        actual: usize,
+        /// Number of records in the sample.
+        records: u64,
+    },
+    /// A block's records end before its payload does.
+    #[error(
+        "the block's {} {} before its payload does; `tolerate` 'trailing-block-bytes' leaves {} \
+         out",
+        if *records == 1 { "1 record ends".to_owned() } else { format!("{records} records end") },
+        words::counted(*left, "byte"),
+        if *left == 1 { "it" } else { "them" }
+    )]
+    TrailingBytes {
+        /// Number of records that the block claims.
+        records: u64,
+        /// Number of bytes after the last record.
+        left: usize,
+    },
+}
+
+/// Displays advice about a field that a schema lacks. Holds the file whose schema has the field, if
+/// any.
+struct Remedy<'a>(&'a Option<String>);
+
+impl fmt::Display for Remedy<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(other) => write!(
+                f,
+                "; {other} has it: give the feature a `default` or a `mask`, or read all \
+                 files with a `reader_schema` that has a default for the field",
+            ),
+            None => f.write_str(
+                " (a `default` or a `mask` fills a field that some of the schemas lack, not one \
+                 that all of them lack: a `reader_schema` can add the field)",
+            ),
+        }
+    }
+}
+
+/// Maximum number of listed values; the others are counted.
+const MAX_LISTED: usize = 8;
+
+/// The values of a schema without any feature.
+struct NothingIn<'a>(&'a [LeftOut]);
+
+impl fmt::Display for NothingIn<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, left_out) in self.0.iter().take(MAX_LISTED).enumerate() {
+            let before = if i == 0 { "; in it " } else { ", " };
+            write!(f, "{before}{}", left_out.in_words())?;
+        }
+        match self.0.len() {
+            0 => f.write_str(", which holds no value"),
+            len if len > MAX_LISTED => write!(f, " and {} more", len - MAX_LISTED),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl ErrorKind {
+    /// The kind of an error in the file at `location`. An error of reading is not Avro's.
+    #[cold]
+    pub(crate) fn in_file(self, location: Option<&Location>) -> crate::ErrorKind {
+        match self {
+            ErrorKind::Container(avro_block::ErrorKind::Io(error)) => {
+                crate::ErrorKind::of_reading(error)
+            }
+            ErrorKind::Container(avro_block::ErrorKind::NotAvro { found: None }) => {
+                let name = location.map(|location| Path::new(location.as_os_str()));
+                let found = name.and_then(Found::by_name);
+                ErrorKind::Container(avro_block::ErrorKind::NotAvro { found }).into()
+            }
+            kind => kind.into(),
+        }
+    }
+}
+
+/// Whether `expression` leads to `field`, or through it.
+fn is_on_way(field: &str, expression: &str) -> bool {
+    let rest = expression.strip_prefix(field);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['[', '.', ':']))
+}
+
+impl Error {
+    #[cold]
+    pub(crate) fn container(error: avro_block::Error, file: &Path) -> Self {
+        let location = Location::from(file);
+        let kind = ErrorKind::Container(error.kind).in_file(Some(&location));
+        let located = Error::new(kind).in_location(location);
+        located.at(Some(error.offset), error.block)
+    }
+
+    /// The error, with a hint if its feature was inferred from a sample.
+    #[cold]
+    pub(crate) fn of_sampled(mut self, sampled: &[Sampled]) -> Self {
+        if let Some(&ErrorKind::Decode(DecodeErrorKind::ArrayLength { expected, actual })) =
+            self.kind.avro()
+            && let Some(field) = &self.place.field
+            && let Some(sample) = sampled.iter().find(|one| is_on_way(field, &one.expression))
+        {
+            let records = sample.records;
+            self.kind = crate::ErrorKind::from(ErrorKind::SampledLength {
+                expected,
+                actual,
+                records,
+            });
+        }
+        self
+    }
+
+    /// The error of a fault in a record. The record's number counts from `first_record`, the offset
+    /// from the start of the decompressed block.
+    #[cold]
+    pub(crate) fn decode(error: DecodeError, first_record: u64) -> Self {
+        let mut located = Error::new(ErrorKind::Decode(error.kind));
+        located.place.decompressed_offset = Some(error.offset as u64);
+        located.place.record = error.record.map(|record| first_record + record);
+        located.place.field = error.field;
+        located
+    }
+
+    /// A fault in a message, whose record starts at byte `start`.
+    #[cold]
+    pub(crate) fn decode_message(error: DecodeError, start: usize) -> Self {
+        let mut located = Error::new(ErrorKind::Decode(error.kind));
+        located.place.offset = Some((start + error.offset) as u64);
+        located.place.field = error.field;
+        located
+    }
+
+    /// Adds the fingerprint of the message's schema, if messages have one.
+    #[cold]
+    pub(crate) fn of_schema(mut self, fingerprint: Option<u64>) -> Self {
+        self.place.schema = fingerprint;
+        self
+    }
+}
