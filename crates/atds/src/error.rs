@@ -35,7 +35,7 @@ pub struct Error {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Place {
-    /// The file.
+    /// The file: a path or a URL.
     pub location: Option<Location>,
     /// The fingerprint of the writer's schema, if messages are single objects.
     pub schema: Option<u64>,
@@ -131,7 +131,7 @@ pub enum ErrorKind {
         /// The valid values.
         must: &'static str,
     },
-    /// What only Avro's errors have.
+    /// An error that only Avro has.
     #[error("{0}")]
     Avro(Box<avro::ErrorKind>),
     /// The error of another format, or of a source of bytes.
@@ -254,11 +254,13 @@ impl ErrorKind {
     /// The kind of an error of reading: that of the error inside it, if this crate made that.
     #[cold]
     pub(crate) fn of_reading(error: Arc<io::Error>) -> Self {
-        let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
-        match (inner, UnpackError::of(&error)) {
-            (Some(kind), _) => ErrorKind::clone(kind),
-            (None, Some(error)) => error.kind(),
-            (None, None) => ErrorKind::Io(error),
+        if let Some(error) = UnpackError::of(&error) {
+            return error.kind();
+        }
+        let inner = error.get_ref();
+        match inner.and_then(|inner| inner.downcast_ref::<ErrorKind>()) {
+            Some(kind) => kind.clone(),
+            None => ErrorKind::Io(error),
         }
     }
 }

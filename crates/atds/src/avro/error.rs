@@ -1,4 +1,4 @@
-//! What only Avro's errors have.
+//! Errors that only Avro has.
 
 use std::fmt;
 use std::path::Path;

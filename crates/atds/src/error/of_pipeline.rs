@@ -11,7 +11,7 @@ use crate::avro;
 use super::{Error, ErrorKind, Place};
 
 impl From<atds_pipeline::Error> for Error {
-    /// Whether the file is packed as a whole is not known here: see [`Error::unpacked`].
+    /// The pipeline does not know whether a file is packed as a whole: `unpacked` is false.
     #[cold]
     fn from(error: atds_pipeline::Error) -> Self {
         let mut place = Place::from(*error.place);

@@ -150,10 +150,9 @@ mod tests {
                  three slashes, 'file:///...'",
             ),
         ] {
-            assert_eq!(
-                local_path(Path::new(given)).unwrap_err().to_string(),
-                message
-            );
+            let error = local_path(Path::new(given)).unwrap_err();
+            assert_eq!(error.to_string(), message);
+            assert_eq!(error.place.location, Some(Location::Url(given.to_owned())));
         }
     }
 }
