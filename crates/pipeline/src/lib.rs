@@ -20,6 +20,7 @@ mod stats;
 mod tuning;
 mod worker;
 
+pub use atds_shuffle::Stream;
 pub use error::{Error, ErrorKind, Place};
 pub use files::Files;
 pub use pipeline::{Batches, Options, Pipeline};

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use atds_sched::{JobThread, ThreadPool};
+use atds_shuffle::Stream;
 use tensor_batch::{Batch, BatchSpec};
 
 use crate::costs::Costs;
@@ -35,8 +36,10 @@ pub struct Options {
     pub shuffle_buffer_size: usize,
     /// Whether the last batch of an epoch is left out if it has fewer records.
     pub drop_remainder: bool,
-    /// With the epoch, fixes the order.
+    /// With the epoch and the stream, fixes the order.
     pub seed: u64,
+    /// Whose batches are drawn. The orders of files and of blocks do not depend on it.
+    pub stream: Stream,
     /// Whether files are read in a random order.
     pub shuffle_files: bool,
     /// Whether the blocks of a file are read in a random order.
@@ -69,6 +72,7 @@ impl Options {
             shuffle_buffer_size: 0,
             drop_remainder: false,
             seed: 0,
+            stream: Stream::default(),
             shuffle_files: false,
             shuffle_blocks: false,
             prefetch: 2,
@@ -157,6 +161,7 @@ impl Batches {
                 shuffle_buffer_size: options.shuffle_buffer_size as u64,
                 drop_remainder: options.drop_remainder,
                 seed: options.seed,
+                stream: options.stream,
             }),
             sequence: Sequence::new(flow.clone(), costs.clone(), workers, options),
             ahead: options.memory_limit - options.memory_limit / 4,

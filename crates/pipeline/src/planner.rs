@@ -3,12 +3,11 @@
 //! It sees record counts and no record, so it runs ahead of the workers. What it plans depends on
 //! counts, seed, epoch and sizes alone.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use atds_shuffle::{Sampler, window_target};
+use atds_shuffle::{Stream, Window, window_target};
 
 use crate::block::Block;
 
@@ -20,6 +19,7 @@ pub(crate) struct Batching {
     pub(crate) shuffle_buffer_size: u64,
     pub(crate) drop_remainder: bool,
     pub(crate) seed: u64,
+    pub(crate) stream: Stream,
 }
 
 /// The records that a block gives to one batch.
@@ -68,14 +68,9 @@ enum Order {
 /// A window that batches are drawn from at random.
 #[derive(Debug)]
 struct Shuffled {
-    sampler: Sampler,
+    window: Window,
+    /// The blocks, by their slots of the window.
     slots: Vec<Option<Slot>>,
-    /// Number of unread records of each slot.
-    unread: Vec<u64>,
-    /// The empty slots, perhaps with some beyond the last slot. New blocks take the first.
-    empty: BinaryHeap<Reverse<usize>>,
-    /// Number of records that each slot gives to the batch that is drawn.
-    counts: Vec<u64>,
 }
 
 /// A block of the window.
@@ -115,11 +110,8 @@ impl Planner {
             order: match batching.shuffle_buffer_size {
                 0 => Order::InOrder(VecDeque::new()),
                 _ => Order::Shuffled(Box::new(Shuffled {
-                    sampler: Sampler::new(batching.seed, 0),
+                    window: Window::new(batching.seed, 0, batching.stream),
                     slots: Vec::new(),
-                    unread: Vec::new(),
-                    empty: BinaryHeap::new(),
-                    counts: Vec::new(),
                 })),
             },
         }
@@ -132,25 +124,29 @@ impl Planner {
         match &mut self.order {
             Order::InOrder(slots) => slots.clear(),
             Order::Shuffled(shuffled) => {
-                shuffled.sampler = Sampler::new(self.batching.seed, epoch);
+                let Batching { seed, stream, .. } = self.batching;
+                shuffled.window = Window::new(seed, epoch, stream);
                 shuffled.slots.clear();
-                shuffled.unread.clear();
-                shuffled.empty.clear();
             }
         }
     }
 
     /// Adds a block of which `unread` are read.
     pub(crate) fn push(&mut self, block: Arc<Block>, unread: Range<u64>) {
-        self.records += unread.end - unread.start;
+        let records = unread.end - unread.start;
         let slot = Slot {
             block,
             unread,
             is_read: false,
         };
+        // Only false counts have a sum that does not fit.
+        self.records = self.records.saturating_add(records);
         match &mut self.order {
             Order::InOrder(slots) => slots.push_back(slot),
-            Order::Shuffled(shuffled) => shuffled.push(slot),
+            Order::Shuffled(shuffled) => {
+                shuffled.push(slot, records);
+                self.records = shuffled.window.records();
+            }
         }
     }
 
@@ -208,44 +204,25 @@ fn take_in_order(slots: &mut VecDeque<Slot>, rows: u64) -> Vec<BlockRead> {
 }
 
 impl Shuffled {
-    /// Puts a block into the first empty slot.
-    fn push(&mut self, slot: Slot) {
-        let unread = slot.unread.end - slot.unread.start;
-        if let Some(Reverse(at)) = self.empty.pop() {
-            if let Some(empty) = self.slots.get_mut(at) {
-                *empty = Some(slot);
-                self.unread[at] = unread;
-                return;
-            }
-            // The others are beyond the last slot, too.
-            self.empty.clear();
+    fn push(&mut self, slot: Slot, records: u64) {
+        let at = self.window.push(records);
+        match self.slots.get_mut(at) {
+            Some(free) => *free = Some(slot),
+            None => self.slots.push(Some(slot)),
         }
-        self.slots.push(Some(slot));
-        self.unread.push(unread);
     }
 
     fn draw(&mut self, rows: u64) -> Vec<BlockRead> {
-        self.counts.resize(self.slots.len(), 0);
-        self.sampler.draw(&self.unread, rows, &mut self.counts);
-        let mut reads = Vec::with_capacity(self.slots.len().min(rows as usize));
-        for (at, &records) in self.counts.iter().enumerate() {
-            if records == 0 {
-                continue;
+        let Shuffled { window, slots } = self;
+        let mut reads = Vec::with_capacity(slots.len().min(rows as usize));
+        window.draw(rows, |at, records| {
+            if let Some(slot) = &mut slots[at] {
+                reads.push(slot.read(records));
+                if slot.unread.is_empty() {
+                    slots[at] = None;
+                }
             }
-            let Some(slot) = &mut self.slots[at] else {
-                continue;
-            };
-            reads.push(slot.read(records));
-            self.unread[at] -= records;
-            if self.unread[at] == 0 {
-                self.slots[at] = None;
-                self.empty.push(Reverse(at));
-            }
-        }
-        let empty = self.unread.iter().rev().take_while(|unread| **unread == 0);
-        let left = self.unread.len() - empty.count();
-        self.unread.truncate(left);
-        self.slots.truncate(left);
+        });
         reads
     }
 }

@@ -1,10 +1,12 @@
-//! The limits of this crate, each with its reason.
+//! The limits of this crate, each with its reason. What is drawn depends on them: they never change.
 
-/// Maximum number of records of a window that one draw considers, 2^62. Products
-/// of two record counts, and differences of such products, then fit 128 bits with
-/// their sign. Blocks beyond it give nothing to that draw. They give to later
-/// draws, after the blocks before them have been read.
+/// Maximum number of records of a window, 2^62. Products of two record counts, and differences of such
+/// products, then fit 128 bits with their sign. Only false counts make larger windows.
 pub const MAX_WINDOW_RECORDS: u64 = 1 << 62;
+
+/// Maximum number of rows that are drawn from a group of eight numbers one by one, at some 4 ns each.
+/// Above, one hypergeometric count for each of the eight numbers takes less.
+pub(crate) const MAX_PICKED: u64 = 32;
 
 /// Maximum size of the smallest of four sets (records in the block, outside of it,
 /// drawn, not drawn) that is drawn record by record, at some 1.5 ns each. Rejection

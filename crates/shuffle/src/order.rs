@@ -2,7 +2,7 @@
 
 use rand_core::Rng;
 
-use crate::rng::{Purpose, below, stream};
+use crate::rng::{Purpose, below, words};
 
 /// A uniformly random order of `files` files, fixed by `(seed, epoch)`.
 ///
@@ -13,7 +13,7 @@ use crate::rng::{Purpose, below, stream};
 /// assert_eq!(order, [0, 1, 2, 3, 4]);
 /// ```
 pub fn file_order(seed: u64, epoch: u64, files: usize) -> Vec<usize> {
-    permutation(files, &mut stream(seed, epoch, Purpose::FileOrder))
+    permutation(files, &mut words(seed, epoch, Purpose::FileOrder))
 }
 
 /// A uniformly random order of the `blocks` blocks of a file, fixed by
@@ -22,7 +22,7 @@ pub fn file_order(seed: u64, epoch: u64, files: usize) -> Vec<usize> {
 pub fn block_order(seed: u64, epoch: u64, file_index: u64, blocks: usize) -> Vec<usize> {
     permutation(
         blocks,
-        &mut stream(seed, epoch, Purpose::BlockOrder(file_index)),
+        &mut words(seed, epoch, Purpose::BlockOrder(file_index)),
     )
 }
 

@@ -1,13 +1,28 @@
-//! Random words: independent streams from `(seed, epoch)`, and bounded
-//! integers without bias.
+//! Random words: independent streams of them, and bounded integers without bias.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Whose batches are drawn: each layer, rank and worker of an epoch draws with a stream of random
+/// words of its own, independent of all others.
+///
+/// The default, all zeros, is the stream of a data set that is read as a whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Stream {
+    /// Number of times that the records left of the epoch were shared out again.
+    pub layer: u64,
+    /// The rank of the process.
+    pub rank: u64,
+    /// The number of the worker in its process.
+    pub worker: u64,
+}
 
 /// The purpose of a stream of random words. Streams of different purposes are
 /// independent, so that drawing one order never changes another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
+    /// The draws from a window.
+    Window(Stream),
     /// The counts of the draw with this number.
     Draw(u64),
     /// The order of the files.
@@ -16,23 +31,30 @@ pub(crate) enum Purpose {
     BlockOrder(u64),
 }
 
-/// The stream of random words of `(seed, epoch)` for a purpose.
+/// The stream of random words of `(seed, epoch)` for a purpose. Saved positions depend on it: it never
+/// changes.
 ///
-/// Each of the four words of the generator's state absorbs the four numbers
-/// through the finaliser of SplitMix64 (Steele, Lea and Flood, "Fast splittable
-/// pseudorandom number generators", OOPSLA 2014), from a start of its own. Each
-/// step is a bijection of the number it absorbs. So streams that differ in a single
-/// number have different starts.
-pub(crate) fn stream(seed: u64, epoch: u64, purpose: Purpose) -> Xoshiro256PlusPlus {
-    let (tag, index) = match purpose {
-        Purpose::Draw(index) => (1, index),
-        Purpose::FileOrder => (2, 0),
-        Purpose::BlockOrder(index) => (3, index),
+/// Each of the four words of the generator's state absorbs seed, epoch, and the tag and the numbers of
+/// the purpose. It does so through the finaliser of SplitMix64 (Steele, Lea and Flood, "Fast
+/// splittable pseudorandom number generators", OOPSLA 2014), from a start of its own. Each step is
+/// a bijection of the number it absorbs. So streams that differ in a single number have different
+/// starts.
+pub(crate) fn words(seed: u64, epoch: u64, purpose: Purpose) -> Xoshiro256PlusPlus {
+    let (tag, numbers) = match purpose {
+        Purpose::Window(Stream {
+            layer,
+            rank,
+            worker,
+        }) => (1, &[layer, rank, worker][..]),
+        Purpose::Draw(index) => (1, &[index][..]),
+        Purpose::FileOrder => (2, &[0][..]),
+        Purpose::BlockOrder(file) => (3, &[file][..]),
     };
     let mut state = [0; 32];
     for (word, bytes) in (1..).zip(state.chunks_exact_mut(8)) {
-        let hash = [seed, epoch, tag, index]
-            .into_iter()
+        let hash = [seed, epoch, tag]
+            .iter()
+            .chain(numbers)
             .fold(mix(word), |hash, number| mix(hash ^ number));
         bytes.copy_from_slice(&hash.to_le_bytes());
     }

@@ -5,7 +5,7 @@ use rand_core::Rng;
 use crate::SamplerState;
 use crate::hypergeometric::hypergeometric;
 use crate::limits::MAX_WINDOW_RECORDS;
-use crate::rng::{Purpose, stream};
+use crate::rng::{Purpose, words};
 use crate::thinning;
 
 /// Draws batches from a window of blocks, uniformly without replacement.
@@ -54,7 +54,7 @@ impl Sampler {
             epoch,
             draws: number,
         } = self.state;
-        let mut rng = stream(seed, epoch, Purpose::Draw(number));
+        let mut rng = words(seed, epoch, Purpose::Draw(number));
         self.state.draws = number.wrapping_add(1);
         draw(unread, draws, counts, &mut rng);
     }

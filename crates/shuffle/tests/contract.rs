@@ -2,10 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use atds_shuffle::{
-    MAX_WINDOW_RECORDS, ParseStateError, Sampler, SamplerState, block_order, file_order,
-    take_in_order, window_target,
-};
+use atds_shuffle::{MAX_WINDOW_RECORDS, Stream, Window, block_order, file_order, window_target};
 use proptest::prelude::*;
 
 /// Blocks of few to the maximum number of records.
@@ -18,63 +15,75 @@ fn draws() -> impl Strategy<Value = u64> {
     prop_oneof![0u64..2_000, 0u64..1 << 50, any::<u64>()]
 }
 
-/// Number of records that a draw considers: those of the window, up to the limit.
-fn available(unread: &[u64]) -> u64 {
-    let total = unread
-        .iter()
-        .map(|&unread| u128::from(unread))
-        .sum::<u128>();
-    total.min(u128::from(MAX_WINDOW_RECORDS)) as u64
+fn stream() -> impl Strategy<Value = Stream> {
+    let any = any::<(u64, u64, u64)>();
+    any.prop_map(|(layer, rank, worker)| Stream {
+        layer,
+        rank,
+        worker,
+    })
+}
+
+/// A step: blocks that are added, and rows that are drawn after that.
+fn steps() -> impl Strategy<Value = Vec<(Vec<u64>, u64)>> {
+    proptest::collection::vec((unread(), draws()), 1..8)
 }
 
 proptest! {
+    /// Whatever is added and drawn, slots give no more than they have, and the numbers add up.
     #[test]
     fn counts_are_within_blocks_and_add_up(
-        unread in unread(), draws in draws(), seed: u64, epoch: u64,
+        steps in steps(), seed: u64, epoch: u64, stream in stream(),
     ) {
-        let mut counts = vec![u64::MAX; unread.len()];
-        Sampler::new(seed, epoch).draw(&unread, draws, &mut counts);
-        prop_assert!(counts.iter().zip(&unread).all(|(count, unread)| count <= unread));
-        prop_assert_eq!(counts.iter().sum::<u64>(), draws.min(available(&unread)));
-    }
-
-    #[test]
-    fn a_restored_sampler_goes_on_alike(
-        unread in unread(), batches in proptest::collection::vec(draws(), 1..10),
-        seed: u64, epoch: u64, saved_after in 0usize..10,
-    ) {
-        let run = |restore_after: Option<usize>| {
-            let mut sampler = Sampler::new(seed, epoch);
-            let mut unread = unread.clone();
-            let mut all = Vec::new();
-            for (batch, &draws) in batches.iter().enumerate() {
-                if restore_after == Some(batch) {
-                    let text = sampler.state().to_string();
-                    sampler = Sampler::from_state(text.parse().unwrap());
+        let mut window = Window::new(seed, epoch, stream);
+        let mut unread: Vec<u64> = Vec::new();
+        for (blocks, rows) in steps {
+            for records in blocks {
+                let before = window.records();
+                let slot = window.push(records);
+                let pushed = window.records() - before;
+                prop_assert_eq!(pushed, records.min(MAX_WINDOW_RECORDS - before));
+                if slot == unread.len() {
+                    unread.push(pushed);
+                } else {
+                    prop_assert_eq!(unread[slot], 0, "slot {} has a block", slot);
+                    unread[slot] = pushed;
                 }
-                let mut counts = vec![0; unread.len()];
-                sampler.draw(&unread, draws, &mut counts);
-                unread.iter_mut().zip(&counts).for_each(|(unread, count)| *unread -= count);
-                all.push(counts);
             }
-            (all, sampler.state())
-        };
-        prop_assert_eq!(run(None), run(Some(saved_after)));
+            let before = window.records();
+            let mut reads = Vec::new();
+            window.draw(rows, |slot, records| reads.push((slot, records)));
+            prop_assert!(reads.is_sorted_by(|a, b| a.0 < b.0), "{:?}", reads);
+            for &(slot, records) in &reads {
+                prop_assert!(0 < records && records <= unread[slot]);
+                unread[slot] -= records;
+            }
+            let drawn: u64 = reads.iter().map(|(_, records)| records).sum();
+            prop_assert_eq!(drawn, rows.min(before));
+            prop_assert_eq!(window.records(), before - drawn);
+            prop_assert_eq!(unread.iter().sum::<u64>(), window.records());
+        }
     }
 
+    /// What is drawn follows from seed, epoch, stream and the calls alone.
     #[test]
-    fn without_shuffling_the_front_goes_first(unread in unread(), draws in draws()) {
-        let mut counts = vec![u64::MAX; unread.len()];
-        take_in_order(&unread, draws, &mut counts);
-        let (mut taken, mut cut) = (0u128, false);
-        for (&count, &unread) in counts.iter().zip(&unread) {
-            prop_assert!(count <= unread);
-            prop_assert!(!cut || count == 0, "a block after a block that is not drained");
-            cut |= count < unread;
-            taken += u128::from(count);
-        }
-        let total = unread.iter().map(|&unread| u128::from(unread)).sum::<u128>();
-        prop_assert_eq!(taken, total.min(u128::from(draws)));
+    fn a_window_goes_on_as_another_one(
+        steps in steps(), seed: u64, epoch: u64, stream in stream(), copied_after in 0usize..8,
+    ) {
+        let run = |copied_after| {
+            let mut window = Window::new(seed, epoch, stream);
+            let mut reads = Vec::new();
+            for (step, (blocks, rows)) in steps.iter().enumerate() {
+                if step == copied_after {
+                    window = window.clone();
+                }
+                let slots = blocks.iter().map(|&records| (window.push(records), 0));
+                reads.extend(slots.collect::<Vec<_>>());
+                window.draw(*rows, |slot, records| reads.push((slot, records)));
+            }
+            reads
+        };
+        prop_assert_eq!(run(copied_after), run(usize::MAX));
     }
 
     #[test]
@@ -83,57 +92,6 @@ proptest! {
             order.sort_unstable();
             prop_assert!(order.into_iter().eq(0..len));
         }
-    }
-
-    #[test]
-    fn states_are_read_back(seed: u64, epoch: u64, draws: u64) {
-        let state = SamplerState { seed, epoch, draws };
-        prop_assert_eq!(state.to_string().parse(), Ok(state));
-        prop_assert_eq!(Sampler::from_state(state).state(), state);
-    }
-
-    #[test]
-    fn no_text_panics(text in "(seed|epoch|draws|=|[0-9]{1,25}| ){0,9}") {
-        let parsed: Result<SamplerState, ParseStateError> = text.parse();
-        if let Ok(state) = parsed {
-            prop_assert_eq!(state.to_string().parse(), Ok(state));
-        }
-    }
-}
-
-#[test]
-fn texts_that_are_no_state_are_told_apart() {
-    use ParseStateError::{Missing, NotANumber, Trailing};
-    let field = "epoch";
-    for (text, error, message) in [
-        (
-            "",
-            Missing { field: "seed" },
-            "expected 'seed=' and a number",
-        ),
-        (
-            "seed=1",
-            Missing { field },
-            "expected 'epoch=' and a number",
-        ),
-        (
-            "seed=1 draws=2",
-            Missing { field },
-            "expected 'epoch=' and a number",
-        ),
-        (
-            "seed=1 epoch=-2 draws=3",
-            NotANumber { field },
-            "'epoch' is not a number from 0 to 18446744073709551615",
-        ),
-        (
-            "seed=1 epoch=2 draws=3 x",
-            Trailing,
-            "something follows 'draws'",
-        ),
-    ] {
-        assert_eq!(text.parse::<SamplerState>(), Err(error.clone()), "{text}");
-        assert_eq!(error.to_string(), message);
     }
 }
 
@@ -144,23 +102,31 @@ fn the_window_holds_a_batch_and_the_shuffle_buffer() {
 }
 
 #[test]
-#[should_panic = "one count for each block"]
-fn counts_of_another_length_are_a_mistake() {
-    Sampler::new(0, 0).draw(&[1, 2], 1, &mut [0]);
-}
-
-#[cfg(feature = "serde")]
-#[test]
-fn states_are_serialised_by_field() {
-    let state = SamplerState {
-        seed: u64::MAX,
-        epoch: 3,
-        draws: 17,
+fn each_stream_draws_on_its_own() {
+    let reads = |seed, epoch, stream| {
+        let mut window = Window::new(seed, epoch, stream);
+        for _ in 0..200 {
+            window.push(10);
+        }
+        let mut reads = Vec::new();
+        window.draw(100, |slot, records| reads.push((slot, records)));
+        reads
     };
-    let json = serde_json::to_string(&state).unwrap();
-    assert_eq!(
-        json,
-        r#"{"seed":18446744073709551615,"epoch":3,"draws":17}"#
-    );
-    assert_eq!(serde_json::from_str::<SamplerState>(&json).unwrap(), state);
+    let stream = |layer, rank, worker| Stream {
+        layer,
+        rank,
+        worker,
+    };
+    let mut all = vec![
+        reads(0, 0, Stream::default()),
+        reads(1, 0, stream(0, 0, 0)),
+        reads(0, 1, stream(0, 0, 0)),
+        reads(0, 0, stream(1, 0, 0)),
+        reads(0, 0, stream(0, 1, 0)),
+        reads(0, 0, stream(0, 0, 1)),
+    ];
+    assert_eq!(all[0], reads(0, 0, stream(0, 0, 0)));
+    all.sort();
+    all.dedup();
+    assert_eq!(all.len(), 6);
 }

@@ -7,7 +7,7 @@ mod chi_square;
 
 use std::collections::BTreeMap;
 
-use atds_shuffle::{Sampler, block_order, file_order};
+use atds_shuffle::{Stream, Window, block_order, file_order};
 use chi_square::chi_square;
 
 const SEEDS: u64 = 60_000;
@@ -31,57 +31,101 @@ const WINDOWS: [(&[u64], u64); 5] = [
 fn count_vectors_have_the_distribution() {
     for (unread, draws) in WINDOWS {
         let z = statistic(unread, draws, |seed| {
-            let mut counts = vec![0; unread.len()];
-            Sampler::new(seed, 0).draw(unread, draws, &mut counts);
-            counts
+            draw(&mut window(seed, unread), draws, unread.len())
         });
         assert!(z < GOOD, "{z} deviations: {draws} of {unread:?}");
     }
 }
 
-/// Enough blocks to be drawn together. The counts of groups of blocks have the
-/// distribution of blocks of the sizes of the groups.
+/// Number of blocks of each group, and of records of each block.
+type Groups<'a> = &'a [(usize, u64)];
+
+/// Windows of many blocks, and numbers of rows. The counts of groups of blocks have the distribution of
+/// blocks of the sizes of the groups.
+const MANY: [(Groups<'_>, &[u64]); 5] = [
+    (&[(2, 3), (1, 5), (100, 2)], &[1, 3, 25, 32, 33, 100, 208]),
+    (&[(70, 1), (1, 4), (3, 2)], &[8, 40, 72]),
+    (&[(64, 7), (1, 9), (0, 0), (2, 0)], &[60, 229]),
+    (&[(1, 20), (66, 6), (1, 14)], &[2, 50, 300]),
+    (&[(7, 1), (140, 1), (1, 9), (3, 2)], &[4, 100]),
+];
+
 #[test]
-fn many_small_blocks_have_the_distribution() {
-    // Number of blocks of each group, and of records of each block.
-    type Groups<'a> = &'a [(usize, u64)];
-    let windows: [(Groups<'_>, &[u64]); 4] = [
-        (&[(2, 3), (1, 5), (100, 2)], &[3, 25, 100, 208]),
-        (&[(70, 1), (1, 4), (3, 2)], &[8, 40, 72]),
-        (&[(64, 7), (1, 9), (0, 0), (2, 0)], &[60, 229]),
-        (&[(1, 20), (66, 6), (1, 14)], &[50, 300]),
-    ];
-    for (groups, all_draws) in windows {
+fn many_blocks_have_the_distribution() {
+    for (groups, all_rows) in MANY {
         let sizes: Vec<u64> = groups.iter().map(|&(n, each)| n as u64 * each).collect();
-        let blocks = groups.iter().flat_map(|&(n, each)| vec![each; n]);
-        let unread: Vec<u64> = blocks.collect();
-        let mut counts = vec![0; unread.len()];
-        for &draws in all_draws {
-            let z = statistic(&sizes, draws, |seed| {
-                Sampler::new(seed, 0).draw(&unread, draws, &mut counts);
-                let mut counts = counts.iter();
-                let of_group = |&(n, _): &(usize, u64)| counts.by_ref().take(n).sum();
-                groups.iter().map(of_group).collect()
-            });
-            assert!(z < GOOD, "{z} deviations: {draws} of {groups:?}");
+        let blocks: Vec<usize> = groups.iter().map(|&(n, _)| n).collect();
+        let unread = groups.iter().flat_map(|&(n, each)| vec![each; n]);
+        let unread: Vec<u64> = unread.collect();
+        // Also with slots that earlier blocks had, which then come in another order.
+        for earlier in [0, 40] {
+            let of_group = group_of_slot(&blocks, earlier);
+            for &rows in all_rows {
+                let z = statistic(&sizes, rows, |seed| {
+                    let mut window = Window::new(seed, 0, Stream::default());
+                    push(&mut window, &vec![3; earlier]);
+                    window.draw(3 * earlier as u64, |_, _| {});
+                    push(&mut window, &unread);
+                    let mut counts = vec![0; groups.len()];
+                    window.draw(rows, |slot, records| counts[of_group[slot]] += records);
+                    counts
+                });
+                assert!(z < GOOD, "{z} deviations: {rows} of {groups:?}");
+            }
         }
     }
 }
 
+/// The group of each slot, if the first slots were free again before, the last one first.
+fn group_of_slot(blocks: &[usize], earlier: usize) -> Vec<usize> {
+    let groups = blocks.iter().enumerate();
+    let mut groups: Vec<usize> = groups.flat_map(|(group, &n)| vec![group; n]).collect();
+    let earlier = earlier.min(groups.len());
+    groups[..earlier].reverse();
+    groups
+}
+
 #[test]
-fn epochs_and_draws_are_as_good_as_seeds() {
+fn epochs_streams_and_draws_are_as_good_as_seeds() {
     let unread = [1, 2, 7, 20];
-    let mut counts = vec![0; 4];
+    let of = |window: &mut Window| draw(window, 8, 4);
+    let filled = |mut window: Window| {
+        push(&mut window, &unread);
+        window
+    };
     let z = statistic(&unread, 8, |epoch| {
-        Sampler::new(1, epoch).draw(&unread, 8, &mut counts);
-        counts.clone()
+        of(&mut filled(Window::new(1, epoch, Stream::default())))
     });
     assert!(z < GOOD, "{z} deviations over epochs");
 
-    let mut sampler = Sampler::new(2, 0);
+    let streams: [fn(u64) -> Stream; 3] = [
+        |layer| Stream {
+            layer,
+            ..Stream::default()
+        },
+        |rank| Stream {
+            rank,
+            ..Stream::default()
+        },
+        |worker| Stream {
+            worker,
+            ..Stream::default()
+        },
+    ];
+    for stream in streams {
+        let z = statistic(&unread, 8, |number| {
+            of(&mut filled(Window::new(1, 2, stream(number))))
+        });
+        assert!(z < GOOD, "{z} deviations over streams");
+    }
+
+    let mut window = Window::new(2, 0, Stream::default());
     let z = statistic(&unread, 8, |_| {
-        sampler.draw(&unread, 8, &mut counts);
-        counts.clone()
+        // The blocks get the slots 3, 2, 1, 0 every other time.
+        let slots = unread.map(|unread| window.push(unread));
+        let counts = of(&mut window);
+        window.draw(u64::MAX, |_, _| {});
+        slots.map(|slot| counts[slot]).to_vec()
     });
     assert!(z < GOOD, "{z} deviations over draws");
 }
@@ -89,15 +133,42 @@ fn epochs_and_draws_are_as_good_as_seeds() {
 #[test]
 fn two_draws_together_are_one() {
     // Two draws have the distribution of one draw of both sizes.
-    let unread = [1, 2, 7, 20];
-    let z = statistic(&unread, 8, |seed| {
-        let mut sampler = Sampler::new(seed, 0);
-        let (mut first, mut second) = (vec![0; 4], vec![0; 4]);
-        sampler.draw(&unread, 3, &mut first);
-        let left: Vec<u64> = unread.iter().zip(&first).map(|(u, f)| u - f).collect();
-        sampler.draw(&left, 5, &mut second);
-        first.iter().zip(&second).map(|(f, s)| f + s).collect()
-    });
+    for (unread, rows) in [(&[1, 2, 7, 20][..], [3, 5]), (&[60, 5, 61], [35, 40])] {
+        let z = statistic(unread, rows.iter().sum(), |seed| {
+            let mut window = window(seed, unread);
+            let [first, second] = rows.map(|rows| draw(&mut window, rows, unread.len()));
+            first.iter().zip(&second).map(|(f, s)| f + s).collect()
+        });
+        assert!(z < GOOD, "{z} deviations: {rows:?} of {unread:?}");
+    }
+}
+
+/// Each record has the same chance to be in each batch, while blocks are added.
+#[test]
+fn records_wait_as_long_as_each_other() {
+    // A record of the window stays with a chance of 30 of 40, in each batch.
+    let mut window = Window::new(3, 0, Stream::default());
+    let mut batch_of_push = vec![0; 64];
+    let mut waits = vec![0_u64; 12];
+    for batch in 0..20_000 {
+        while window.records() < 40 {
+            let slot = window.push(1);
+            batch_of_push[slot] = batch;
+        }
+        window.draw(10, |slot, _| {
+            let wait: usize = batch - batch_of_push[slot];
+            waits[wait.min(11)] += 1;
+        });
+    }
+    let chance = |wait: usize| match wait {
+        11 => 0.75_f64.powi(11),
+        _ => 0.25 * 0.75_f64.powi(wait as i32),
+    };
+    let all: u64 = waits.iter().sum();
+    let expected = (0..)
+        .zip(waits)
+        .map(|(wait, count)| (all as f64 * chance(wait), count));
+    let z = chi_square(expected);
     assert!(z < GOOD, "{z} deviations");
 }
 
@@ -116,8 +187,7 @@ fn other_biased_samplers_fail() {
     let z = statistic(&unread, 8, |seed| {
         let mut counts: Vec<u64> = unread.iter().map(|unread| unread * 8 / 30).collect();
         let left: Vec<u64> = unread.iter().zip(&counts).map(|(u, c)| u - c).collect();
-        let mut more = vec![0; 4];
-        Sampler::new(seed, 0).draw(&left, 8 - counts.iter().sum::<u64>(), &mut more);
+        let more = draw(&mut window(seed, &left), 8 - counts.iter().sum::<u64>(), 4);
         counts.iter_mut().zip(more).for_each(|(c, m)| *c += m);
         counts
     });
@@ -156,6 +226,26 @@ fn orders_are_uniform() {
         let z = chi_square(orders.into_values().map(|count| (expected, count)));
         assert!(z < GOOD, "{z} deviations");
     }
+}
+
+/// A window of blocks with `unread` records, in slots of their order.
+fn window(seed: u64, unread: &[u64]) -> Window {
+    let mut window = Window::new(seed, 0, Stream::default());
+    push(&mut window, unread);
+    window
+}
+
+fn push(window: &mut Window, unread: &[u64]) {
+    for &records in unread {
+        window.push(records);
+    }
+}
+
+/// The numbers of records that the first slots give to a batch.
+fn draw(window: &mut Window, rows: u64, slots: usize) -> Vec<u64> {
+    let mut counts = vec![0; slots];
+    window.draw(rows, |slot, records| counts[slot] = records);
+    counts
 }
 
 /// The statistic of the count vectors over all seeds, compared with the distribution.

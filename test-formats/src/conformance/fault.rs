@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use atds_format::Error as FormatError;
 use atds_format::{ByteSource, Format};
-use atds_pipeline::{Batches, Error, Files, Options, Pipeline};
+use atds_pipeline::{Batches, Error, Files, Options, Pipeline, Stream};
 
 use super::probe::{Probe, ProbeFormat, ProbeSource};
 use super::suite::PATIENCE;
@@ -27,6 +27,8 @@ pub enum Fault {
     ForgetSeed,
     /// All seeds are the same one.
     ConstantSeed,
+    /// All layers, ranks and workers draw from one stream.
+    ConstantStream,
     /// All epochs have the order of the first.
     IgnoreEpoch,
     /// Files come in order.
@@ -215,6 +217,7 @@ fn faulty_options(fault: Option<Fault>, options: &Options) -> Options {
         Fault::IgnoreShuffleBuffer => options.shuffle_buffer_size = 0,
         Fault::ForgetSeed => options.seed = STARTED.fetch_add(1, Relaxed),
         Fault::ConstantSeed => options.seed = 0,
+        Fault::ConstantStream => options.stream = Stream::default(),
         Fault::KeepFileOrder => options.shuffle_files = false,
         Fault::KeepBlockOrder => options.shuffle_blocks = false,
         Fault::IgnoreSlice => options.slice = None,

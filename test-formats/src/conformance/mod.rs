@@ -49,6 +49,7 @@ pub const CHECKS: &[Check] = &[
     check("shuffled", order::shuffled, Fault::IgnoreShuffleBuffer),
     check("same_seed", order::same_seed, Fault::ForgetSeed),
     check("other_seed", order::other_seed, Fault::ConstantSeed),
+    check("other_stream", order::other_stream, Fault::ConstantStream),
     check("other_epoch", order::other_epoch, Fault::IgnoreEpoch),
     check(
         "shuffled_files",
@@ -141,8 +142,8 @@ macro_rules! conformance {
             use super::*;
 
             $crate::conformance! { @tests ($format)
-                in_order shuffled same_seed other_seed other_epoch shuffled_files shuffled_blocks
-                epochs shards ranks threads batch_sizes blocks drop_remainder memory_limit cancel
+                in_order shuffled same_seed other_seed other_stream other_epoch shuffled_files
+                shuffled_blocks epochs shards ranks threads batch_sizes blocks drop_remainder memory_limit cancel
                 stop slow_consumer damage_rows damage_error damage_end truncation changed_bytes
                 late_source source_errors ranges
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use atds_pipeline::{Files, Options};
+use atds_pipeline::{Files, Options, Stream};
 
 use super::suite::{Suite, all, data, ensure, repeated, same_rows};
 use crate::Row;
@@ -79,6 +79,43 @@ pub(super) fn other_seed(suite: &Suite<'_>) -> Result<(), String> {
         );
         orders.push(rows);
     }
+    Ok(())
+}
+
+/// Each layer, rank and worker draws from the window on its own. The orders of files and of blocks are
+/// the same for all of them.
+pub(super) fn other_stream(suite: &Suite<'_>) -> Result<(), String> {
+    let files = data(3, 5, 9);
+    let (written, files) = (all(&files), suite.files(&files));
+    let mut options = Options::new(7);
+    (options.shuffle_files, options.shuffle_blocks) = (true, true);
+    let (mut window_orders, mut file_orders) = (Vec::new(), Vec::new());
+    for numbers in [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 1]] {
+        let [layer, rank, worker] = numbers;
+        options.stream = Stream {
+            layer,
+            rank,
+            worker,
+        };
+        options.shuffle_buffer_size = 50;
+        let rows = suite.run(&files, &options, 0..1)?.whole()?;
+        ensure!(
+            same_rows(&rows, &written),
+            "stream {numbers:?} loses or repeats rows"
+        );
+        ensure!(
+            !window_orders.contains(&rows),
+            "stream {numbers:?} has the order of another one"
+        );
+        window_orders.push(rows);
+        options.shuffle_buffer_size = 0;
+        file_orders.push(suite.run(&files, &options, 0..1)?.whole()?);
+    }
+    file_orders.dedup();
+    ensure!(
+        file_orders.len() == 1,
+        "files or blocks have an order for each stream"
+    );
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::hat::{Candidate, Hat};
 use super::ratio::LnRatio;
 use super::{Parameters, hypergeometric, reject, settle, simulate};
-use crate::rng::{Purpose, stream};
+use crate::rng::{Purpose, words};
 use chi_square::chi_square;
 
 #[path = "../../tests/chi_square/mod.rs"]
@@ -40,7 +40,7 @@ fn cases() -> impl Iterator<Item = Parameters> {
 }
 
 fn rng(seed: u64) -> Xoshiro256PlusPlus {
-    stream(seed, 0, Purpose::Draw(0))
+    words(seed, 0, Purpose::FileOrder)
 }
 
 /// The probabilities of the counts above the mode, and of those below it, from the mode outwards.

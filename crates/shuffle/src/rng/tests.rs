@@ -1,37 +1,65 @@
 use rand_core::Rng;
 
-use super::{Purpose, below, stream};
+use super::{Purpose, Stream, below, words};
 
 #[test]
 fn the_words_of_a_stream_are_pinned() {
     // From an implementation of SplitMix64 and xoshiro256++ in Python.
-    let mut rng = stream(42, 3, Purpose::Draw(0));
+    let first = |stream| {
+        let mut rng = words(42, 3, Purpose::Window(stream));
+        [(); 4].map(|()| rng.next_u64())
+    };
     assert_eq!(
-        [(); 4].map(|()| rng.next_u64()),
+        first(Stream::default()),
         [
-            0x83e4_8581_373b_0bd9,
-            0x2787_9455_5436_5e87,
-            0x8d13_e471_5b33_723e,
-            0xed32_f0ce_a893_6852,
+            0x2e47_74cd_374b_1927,
+            0x69ce_9244_60cb_74c2,
+            0xbc3f_7486_a4bb_68e7,
+            0x9127_1e3d_cd69_f12d,
+        ]
+    );
+    let (layer, rank, worker) = (5, 6, 7);
+    assert_eq!(
+        first(Stream {
+            layer,
+            rank,
+            worker
+        }),
+        [
+            0x6616_068c_4474_fc44,
+            0x9049_8162_16a9_0532,
+            0xbf7b_a107_f8ed_bf32,
+            0x462d_eaad_1156_f3bb,
         ]
     );
 }
 
 #[test]
 fn every_number_and_purpose_changes_the_stream() {
-    let streams = [
-        stream(1, 2, Purpose::Draw(3)),
-        stream(2, 1, Purpose::Draw(3)),
-        stream(1, 3, Purpose::Draw(2)),
-        stream(1, 2, Purpose::Draw(0)),
-        stream(1, 2, Purpose::FileOrder),
-        stream(1, 2, Purpose::BlockOrder(0)),
-        stream(1, 2, Purpose::BlockOrder(3)),
-    ];
-    let mut words = streams.map(|mut rng| rng.next_u64()).to_vec();
-    words.sort_unstable();
-    words.dedup();
-    assert_eq!(words.len(), 7);
+    let mut starts = Vec::new();
+    // All combinations of few numbers, which sums or exclusive ors would mix up.
+    let numbers = [0, 1, 2, 3, u64::MAX];
+    let pairs = numbers.map(|a| numbers.map(|b| (a, b))).concat();
+    for &(seed, epoch) in &pairs {
+        starts.push(words(seed, epoch, Purpose::FileOrder));
+        for file in numbers {
+            starts.push(words(seed, epoch, Purpose::BlockOrder(file)));
+        }
+        for &(layer, rank) in &pairs {
+            for worker in numbers {
+                let stream = Stream {
+                    layer,
+                    rank,
+                    worker,
+                };
+                starts.push(words(seed, epoch, Purpose::Window(stream)));
+            }
+        }
+    }
+    let mut first: Vec<u64> = starts.iter_mut().map(Rng::next_u64).collect();
+    first.sort_unstable();
+    first.dedup();
+    assert_eq!(first.len(), starts.len());
 }
 
 #[test]
@@ -39,7 +67,7 @@ fn bounded_integers_are_uniform() {
     // With plain multiplication the last third would come half as often as the
     // others: 2^64 is less than twice the bound of 3 * 2^62.
     let bound = 3 << 62;
-    let mut rng = stream(5, 0, Purpose::FileOrder);
+    let mut rng = words(5, 0, Purpose::FileOrder);
     let mut thirds = [0; 3];
     for _ in 0..30_000 {
         thirds[(below(bound, &mut rng) >> 62) as usize] += 1;
@@ -51,7 +79,7 @@ fn bounded_integers_are_uniform() {
 
 #[test]
 fn bounds_of_zero_and_one_give_zero() {
-    let mut rng = stream(0, 0, Purpose::FileOrder);
+    let mut rng = words(0, 0, Purpose::FileOrder);
     assert_eq!(below(0, &mut rng), 0);
     assert_eq!(below(1, &mut rng), 0);
 }

@@ -5,7 +5,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::draw;
 use crate::limits::{MAX_SIMULATED, MAX_WINDOW_RECORDS};
-use crate::rng::{Purpose, stream};
+use crate::rng::{Purpose, words};
 
 /// Counts the drawn words.
 struct Counting {
@@ -15,7 +15,7 @@ struct Counting {
 
 impl Counting {
     fn new(seed: u64) -> Self {
-        let rng = stream(seed, 0, Purpose::Draw(0));
+        let rng = words(seed, 0, Purpose::Draw(0));
         Counting { rng, words: 0 }
     }
 }

@@ -1,11 +1,11 @@
 use super::*;
-use crate::rng::{Purpose, stream};
+use crate::rng::{Purpose, words};
 
 #[test]
 fn coins_have_their_chance_and_nothing_in_common() {
     const WORDS: u32 = 4_000;
     for chance in [1, 2, 77, 128, 255] {
-        let mut rng = stream(chance, 0, Purpose::Draw(0));
+        let mut rng = words(chance, 0, Purpose::Draw(0));
         let (mut set, mut both) = (0, 0);
         for _ in 0..WORDS {
             let word = coins(chance, &mut rng);
@@ -32,10 +32,10 @@ fn the_bits_of_a_word_go_to_the_records_in_turn() {
         &unread,
         100,
         &mut counts,
-        &mut stream(7, 0, Purpose::Draw(0)),
+        &mut words(7, 0, Purpose::Draw(0)),
     );
 
-    let mut rng = stream(7, 0, Purpose::Draw(0));
+    let mut rng = words(7, 0, Purpose::Draw(0));
     let words: Vec<u64> = (0..6).map(|_| coins(100, &mut rng)).collect();
     let mut bits = words
         .iter()
@@ -62,12 +62,12 @@ fn records_are_put_back_where_too_many_were_taken() {
     let mut counts = vec![0; unread.len()];
     let (mut above, mut below) = (0, 0);
     for seed in 0..300 {
-        let mut rng = stream(seed, 0, Purpose::Draw(0));
+        let mut rng = words(seed, 0, Purpose::Draw(0));
         match thin(&unread, chance(total, 1_024), &mut counts, &mut rng) {
             taken if taken > 1_024 => above += 1,
             _ => below += 1,
         }
-        let mut rng = stream(seed, 0, Purpose::Draw(0));
+        let mut rng = words(seed, 0, Purpose::Draw(0));
         draw(&unread, total, 8, 1_024, &mut counts, &mut rng);
         assert_eq!(counts.iter().sum::<u64>(), 1_024);
         assert!(
