@@ -6,25 +6,26 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use atds_features::{Feature, Features};
+use atds_pipeline::Options;
+use avro_decode::limits::DEEPEST;
 use avro_decode::{Inferred, OutOfBounds, PlanOptions, Sampled, Schema};
 use tensor_batch::Layout;
 
+use crate::avro::file_blocks::Headers;
 use crate::avro::inference::{infer_features, warn_of};
+use crate::avro::plans::Plans;
 use crate::avro::schema::FileSchemas;
 use crate::avro::{SampleOptions, sample_lengths};
-use crate::dataset::{Dataset, Settings};
-use crate::engine::EngineOptions;
+use crate::dataset::{Dataset, Kept, Settings};
 use crate::files::Files;
+use crate::iteration::NO_SHUFFLING;
 use crate::limits::{
     DEFAULT_INFER_SAMPLE, DEFAULT_MEMORY_LIMIT, DEFAULT_PREFETCH, DEFAULT_READER_BUFFER_SIZE,
-    MAX_PREFETCH, MAX_THREADS,
+    MAX_PREFETCH, MAX_READER_BUFFER_SIZE, MAX_THREADS,
 };
-use crate::once::OnceInputs;
-use crate::planner::Batching;
-use crate::plans::Plans;
-use crate::reader::Order;
-use crate::source::{Headers, Lenience, ReadOptions, check_depth, no_shuffling};
-use crate::{Error, Threads, Tolerate};
+use crate::source::OnceInputs;
+use crate::tolerate::Lenience;
+use crate::{Error, ErrorKind, Threads, Tolerate};
 
 impl Dataset {
     /// A builder of a dataset of `files` (one or several files, globs or folders) in batches of
@@ -43,12 +44,12 @@ pub struct DatasetBuilder {
     layout: Option<Layout>,
     plan: PlanOptions,
     strict: bool,
-    engine: EngineOptions,
-    read: ReadOptions,
-    shuffle_files: bool,
-    shuffle_blocks: bool,
+    pipeline: Options,
+    threads: Threads,
+    keep_threads: bool,
+    mmap: bool,
+    lenience: Lenience,
     epochs: u64,
-    memory_limit: u64,
     check_files: bool,
     on_check: OnCheck,
     schemas: Option<FileSchemas>,
@@ -65,43 +66,33 @@ impl fmt::Debug for DatasetBuilder {
         f.debug_struct("DatasetBuilder")
             .field("files", &self.files)
             .field("features", &self.features.as_ref().map(Vec::len))
-            .field("engine", &self.engine)
-            .field("read", &self.read)
+            .field("pipeline", &self.pipeline)
+            .field("threads", &self.threads)
+            .field("mmap", &self.mmap)
+            .field("lenience", &self.lenience)
             .field("epochs", &self.epochs)
-            .field("memory_limit", &self.memory_limit)
             .finish_non_exhaustive()
     }
 }
 
 impl DatasetBuilder {
     fn new(files: Files, batch_size: usize) -> Self {
+        let mut pipeline = Options::new(batch_size);
+        pipeline.prefetch = DEFAULT_PREFETCH;
+        pipeline.memory_limit = DEFAULT_MEMORY_LIMIT;
+        pipeline.read_size = DEFAULT_READER_BUFFER_SIZE;
         DatasetBuilder {
             files,
             features: None,
             layout: None,
             plan: PlanOptions::default(),
             strict: false,
-            engine: EngineOptions {
-                batching: Batching {
-                    batch_size,
-                    shuffle_buffer_size: 0,
-                    drop_remainder: false,
-                    seed: 0,
-                },
-                prefetch: DEFAULT_PREFETCH,
-                threads: Threads::Auto,
-                keep_threads: false,
-                is_live: false,
-            },
-            read: ReadOptions {
-                mmap: false,
-                buffer_size: DEFAULT_READER_BUFFER_SIZE,
-                lenience: Lenience::default(),
-            },
-            shuffle_files: false,
-            shuffle_blocks: false,
+            pipeline,
+            threads: Threads::Auto,
+            keep_threads: false,
+            mmap: false,
+            lenience: Lenience::default(),
             epochs: 1,
-            memory_limit: DEFAULT_MEMORY_LIMIT,
             check_files: true,
             on_check: OnCheck(Arc::new(|_, _| ControlFlow::Continue(()))),
             schemas: None,
@@ -186,13 +177,13 @@ impl DatasetBuilder {
     /// Sets whether a last batch of fewer than `batch_size` records is dropped (false by default).
     /// The statistics count the dropped records.
     pub fn drop_remainder(mut self, drop: bool) -> Self {
-        self.engine.batching.drop_remainder = drop;
+        self.pipeline.drop_remainder = drop;
         self
     }
 
     /// Sets the size of a read from a file in bytes (128 KiB by default).
     pub fn reader_buffer_size(mut self, bytes: usize) -> Self {
-        self.read.buffer_size = bytes;
+        self.pipeline.read_size = bytes;
         self
     }
 
@@ -200,27 +191,27 @@ impl DatasetBuilder {
     /// batch the window holds at least `batch_size + records` unread records, and the batch is
     /// drawn from all of them. 0, the default, keeps the order of the files.
     pub fn shuffle_buffer_size(mut self, records: usize) -> Self {
-        self.engine.batching.shuffle_buffer_size = records;
+        self.pipeline.shuffle_buffer_size = records;
         self
     }
 
     /// Sets the number of threads that decompress and decode, besides the one that reads.
     /// [`Threads::Auto`], the default, chooses it by load. The batches do not depend on it.
     pub fn threads(mut self, threads: Threads) -> Self {
-        self.engine.threads = threads;
+        self.threads = threads;
         self
     }
 
     /// Sets whether the threads of an iteration are kept for the next iteration (false by default).
     /// Kept threads end with the data set.
     pub fn keep_threads(mut self, keep: bool) -> Self {
-        self.engine.keep_threads = keep;
+        self.keep_threads = keep;
         self
     }
 
     /// Sets the seed of all shuffling (0 by default). Seed and epoch fix the order.
     pub fn seed(mut self, seed: u64) -> Self {
-        self.engine.batching.seed = seed;
+        self.pipeline.seed = seed;
         self
     }
 
@@ -233,7 +224,7 @@ impl DatasetBuilder {
 
     /// Sets whether the order of the files is shuffled each epoch (false by default).
     pub fn shuffle_files(mut self, shuffle: bool) -> Self {
-        self.shuffle_files = shuffle;
+        self.pipeline.shuffle_files = shuffle;
         self
     }
 
@@ -241,13 +232,13 @@ impl DatasetBuilder {
     /// This indexes the blocks, which reads a few bytes of each. Files that are packed as a whole
     /// have no index and are an error.
     pub fn shuffle_blocks(mut self, shuffle: bool) -> Self {
-        self.shuffle_blocks = shuffle;
+        self.pipeline.shuffle_blocks = shuffle;
         self
     }
 
     /// Sets the maximum number of prefetched batches (2 by default).
     pub fn prefetch(mut self, batches: usize) -> Self {
-        self.engine.prefetch = batches;
+        self.pipeline.prefetch = batches;
         self
     }
 
@@ -272,7 +263,7 @@ impl DatasetBuilder {
     /// that are being decompressed, rows that are being decoded), planned batches (40 bytes for
     /// each block), memory kept for reuse, and batches that the caller holds.
     pub fn memory_limit(mut self, bytes: u64) -> Self {
-        self.memory_limit = bytes;
+        self.pipeline.memory_limit = bytes;
         self
     }
 
@@ -281,14 +272,14 @@ impl DatasetBuilder {
     /// now and then, which finds most truncated files in time, but not all. Map only files that no
     /// program writes to. Files that are packed as a whole are unpacked, and not mapped.
     pub fn mmap(mut self, mmap: bool) -> Self {
-        self.read.mmap = mmap;
+        self.mmap = mmap;
         self
     }
 
     /// Sets the faults of files that are tolerated (none by default). They are counted in the
     /// [statistics](crate::stats::Stats) and logged.
     pub fn tolerate(mut self, tolerate: Tolerate) -> Self {
-        self.read.lenience.tolerate = tolerate;
+        self.lenience.tolerate = tolerate;
         self.plan.decode.replace_invalid_utf8 = tolerate.utf8;
         self
     }
@@ -297,7 +288,8 @@ impl DatasetBuilder {
     /// larger block is an error. A block is held whole in memory, so this limits the effect of a
     /// damaged size.
     pub fn max_block_bytes(mut self, bytes: usize) -> Self {
-        self.read.lenience.max_block_bytes = bytes;
+        self.lenience.max_block_bytes = bytes;
+        self.pipeline.max_block_bytes = bytes;
         self
     }
 
@@ -323,15 +315,15 @@ impl DatasetBuilder {
     /// of their range; the first file that is not Avro, or whose schema the
     /// features do not fit.
     pub fn build(self) -> Result<Dataset, Error> {
-        if self.engine.batching.batch_size == 0 {
+        if self.pipeline.batch_size == 0 {
             return Err(Error::option("batch_size", "above 0"));
         }
-        self.read.check()?;
+        check_reading(self.pipeline.read_size, &self.lenience)?;
         check_depth(self.plan.decode.max_depth)?;
-        if self.engine.prefetch > MAX_PREFETCH {
+        if self.pipeline.prefetch > MAX_PREFETCH {
             return Err(Error::option("prefetch", "at most 1024"));
         }
-        if let Threads::Fixed(threads) | Threads::UpTo(threads) = self.engine.threads
+        if let Threads::Fixed(threads) | Threads::UpTo(threads) = self.threads
             && !(1..=MAX_THREADS).contains(&threads)
         {
             return Err(Error::option("threads", "from 1 to 1024, or automatic"));
@@ -342,20 +334,18 @@ impl DatasetBuilder {
         let files = self.files.look_up()?;
         let inputs = self.files.inputs().clone();
         self.check_once(&inputs)?;
-        let headers = Headers {
-            options: self.read,
-            inputs: &inputs,
-        };
+        let headers = Headers { inputs: &inputs };
         let schemas = self.read_schemas(&files, &headers);
         let OnCheck(on_check) = self.on_check.clone();
         let inferred = match &self.features {
             Some(_) => Inferred::default(),
             None => self.infer_from(&files, &schemas)?,
         };
-        if self.shuffle_blocks
-            && let Some((path, packing)) = inputs.packed()
+        if self.pipeline.shuffle_blocks
+            && let Some((path, packing)) = inputs.first_packed()
         {
-            return Err(no_shuffling(packing, &path));
+            let reason = NO_SHUFFLING;
+            return Err(Error::new(ErrorKind::Packed { packing, reason }).in_file(&path));
         }
         warn_of(&inferred);
         let features = self.features.unwrap_or(inferred.features);
@@ -381,27 +371,20 @@ impl DatasetBuilder {
             plans.check_found()?;
         }
         Ok(Dataset::new(Settings {
-            order: Order {
-                files,
-                seed: self.engine.batching.seed,
-                shuffle_files: self.shuffle_files,
-                shuffle_blocks: self.shuffle_blocks,
-                slice: None,
-            },
+            files,
             plans: Arc::new(plans),
             schemas: schemas.into(),
             left_out: inferred.left_out,
             sampled: [self.sampled, inferred.sampled].concat().into(),
-            engine: EngineOptions {
-                is_live: !inputs.is_empty(),
-                ..self.engine
-            },
-            read: self.read,
+            kept: Arc::new(Kept::new(self.pipeline.memory_limit)),
+            pipeline: self.pipeline,
+            threads: self.threads,
+            keep_threads: self.keep_threads,
+            mmap: self.mmap,
+            lenience: self.lenience,
             epochs: self.epochs,
-            memory_limit: self.memory_limit,
             inputs,
             file_counts: Arc::default(),
-            kept: Arc::default(),
         }))
     }
 
@@ -421,10 +404,7 @@ impl DatasetBuilder {
     /// then ignored.
     pub fn infer(&self) -> Result<Inferred, Error> {
         let (files, inputs) = (self.files.look_up()?, self.files.inputs());
-        let headers = Headers {
-            options: self.read,
-            inputs,
-        };
+        let headers = Headers { inputs };
         let schemas = self.read_schemas(&files, &headers);
         self.infer_from(&files, &schemas)
     }
@@ -437,10 +417,10 @@ impl DatasetBuilder {
         let options = SampleOptions {
             records: self.sample_records,
             plan: &self.plan,
-            lenience: self.read.lenience,
-            max_bytes: usize::try_from(self.memory_limit)
+            lenience: self.lenience,
+            max_bytes: usize::try_from(self.pipeline.memory_limit)
                 .unwrap_or(usize::MAX)
-                .min(self.read.lenience.max_block_bytes),
+                .min(self.lenience.max_block_bytes),
             inputs: self.files.inputs(),
         };
         sample_lengths(&mut inferred, files, &options);
@@ -463,8 +443,8 @@ impl DatasetBuilder {
     fn check_once(&self, inputs: &OnceInputs) -> Result<(), Error> {
         for (asked, reason) in [
             (self.epochs > 1, "set `epochs` to 1"),
-            (self.shuffle_blocks, "leave `shuffle_blocks` out"),
-            (self.read.mmap, "leave `mmap` out"),
+            (self.pipeline.shuffle_blocks, "leave `shuffle_blocks` out"),
+            (self.mmap, "leave `mmap` out"),
         ] {
             if asked {
                 inputs.refuse(reason)?;
@@ -494,5 +474,29 @@ fn look_further(
         {
             schemas.push(number, header.schema());
         }
+    }
+}
+
+/// Checks that the options of reading are in their range.
+pub(crate) fn check_reading(buffer_size: usize, lenience: &Lenience) -> Result<(), Error> {
+    if buffer_size == 0 {
+        return Err(Error::option("reader_buffer_size", "above 0"));
+    }
+    if buffer_size > MAX_READER_BUFFER_SIZE {
+        return Err(Error::option("reader_buffer_size", "at most 1 GiB"));
+    }
+    if !(1..=isize::MAX as usize / 2).contains(&lenience.max_block_bytes) {
+        let must = "above 0, and no more than memory can have";
+        return Err(Error::option("max_block_bytes", must));
+    }
+    Ok(())
+}
+
+/// Checks that `max_depth` is in its range.
+pub(crate) fn check_depth(max_depth: usize) -> Result<(), Error> {
+    const { assert!(DEEPEST == 300) };
+    match max_depth {
+        1..=DEEPEST => Ok(()),
+        _ => Err(Error::option("max_depth", "from 1 to 300")),
     }
 }

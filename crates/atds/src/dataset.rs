@@ -4,33 +4,24 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use avro_block::{DecompressBuffer, Decompressor};
+use atds_pipeline::{Options, Pipeline, Slice};
+use atds_sched::{ThreadPool, Threads};
 use avro_decode::{LeftOut, Sampled};
 use tensor_batch::{Batch, BatchSpec};
 
+use crate::Error;
+use crate::avro::file_blocks::{WholeIndex, count_packed, whole_index};
+use crate::avro::plans::Plans;
 use crate::avro::schema::FileSchemas;
-use crate::budget::Budget;
-use crate::engine::{Engine, EngineOptions, Ready};
-use crate::handoff::{Nothing, Receiver, handoff};
-use crate::intake::Intake;
-use crate::kept::Kept;
-use crate::limits::{READ_AHEAD, READ_ON};
-use crate::once::OnceInputs;
-use crate::outlet::Outlet;
-use crate::planner::Planner;
-use crate::plans::Plans;
-use crate::reader::{Order, Reader};
-use crate::slice::{Slice, shard};
-use crate::source::{Opener, ReadOptions, WholeIndex, count_packed, whole_index};
-use crate::stats::{Counters, Stats, StatsHandle};
-use crate::threads::JobThread;
-use crate::unpack::Packing;
-use crate::{Error, ErrorKind};
+use crate::formats::avro::{AvroFormat, BufferPool};
+use crate::iteration::IterationFiles;
+use crate::source::{Mappings, OnceInputs, Packing};
+use crate::stats::{Stats, StatsHandle};
+use crate::tolerate::{FaultLog, Lenience};
 
 /// A data set: Avro files, read as batches.
 ///
@@ -45,12 +36,17 @@ pub struct Dataset {
 
 impl fmt::Debug for Dataset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Settings { engine, epochs, .. } = &*self.settings;
+        let Settings {
+            pipeline,
+            threads,
+            epochs,
+            ..
+        } = &*self.settings;
         f.debug_struct("Dataset")
             .field("files", &self.files().len())
             .field("first_file", &self.files().first())
-            .field("batching", &engine.batching)
-            .field("threads", &engine.threads)
+            .field("pipeline", pipeline)
+            .field("threads", threads)
             .field("epochs", epochs)
             .field("columns", self.spec())
             .finish_non_exhaustive()
@@ -60,20 +56,49 @@ impl fmt::Debug for Dataset {
 /// The settings that [`DatasetBuilder::build`] has checked.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    pub(crate) order: Order,
+    pub(crate) files: Arc<[PathBuf]>,
     pub(crate) plans: Arc<Plans>,
     pub(crate) schemas: Arc<FileSchemas>,
     pub(crate) left_out: Vec<LeftOut>,
     /// The features that are dense by a sample.
     pub(crate) sampled: Arc<[Sampled]>,
-    pub(crate) engine: EngineOptions,
-    pub(crate) read: ReadOptions,
+    /// The options of the pipeline, but for the number of threads.
+    pub(crate) pipeline: Options,
+    pub(crate) threads: Threads,
+    /// Whether threads wait for the next iteration.
+    pub(crate) keep_threads: bool,
+    pub(crate) mmap: bool,
+    pub(crate) lenience: Lenience,
     pub(crate) epochs: u64,
-    pub(crate) memory_limit: u64,
     pub(crate) inputs: Arc<OnceInputs>,
     /// The number of records of packed files, because counting takes long.
     pub(crate) file_counts: Arc<Mutex<HashMap<PathBuf, u64>>>,
     pub(crate) kept: Arc<Kept>,
+}
+
+/// What one iteration leaves for the next.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub(crate) buffers: Arc<BufferPool>,
+    pub(crate) mappings: Arc<Mappings>,
+    pub(crate) threads: Arc<ThreadPool>,
+}
+
+impl Kept {
+    pub(crate) fn new(memory_limit: u64) -> Self {
+        Kept {
+            buffers: Arc::default(),
+            mappings: Arc::new(Mappings::new(memory_limit)),
+            threads: Arc::default(),
+        }
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        // Mapped files know of the mappings that they are kept in.
+        self.mappings.clear();
+    }
 }
 
 impl Dataset {
@@ -85,7 +110,7 @@ impl Dataset {
 
     /// The files, in the order in which an unshuffled iteration reads them.
     pub fn files(&self) -> &[PathBuf] {
-        &self.settings.order.files
+        &self.settings.files
     }
 
     /// The columns of a batch, sorted by name.
@@ -130,7 +155,7 @@ impl Dataset {
     /// # Errors
     /// As for [`file_records`](Dataset::file_records).
     pub fn num_records(&self) -> Result<u64, Error> {
-        if let Some(Slice { records, .. }) = &self.settings.order.slice {
+        if let Some(Slice { records, .. }) = &self.settings.pipeline.slice {
             return Ok(records.end - records.start);
         }
         Ok(sum(&self.file_records()?))
@@ -144,18 +169,19 @@ impl Dataset {
     /// # Errors
     /// A file cannot be read, its framing is damaged, or it can be read only once.
     pub fn file_records(&self) -> Result<Arc<[u64]>, Error> {
-        if let Some(slice) = &self.settings.order.slice {
+        if let Some(slice) = &self.settings.pipeline.slice {
             return Ok(slice.file_records.clone());
         }
         let reason = "its records cannot be counted before they are read";
         self.settings.inputs.refuse(reason)?;
         let mut is_logged = false;
-        let counts = self.files().iter().map(|path| {
-            match whole_index(path, &self.settings.read.lenience)? {
-                WholeIndex::Index(index) => Ok(index.records()),
-                WholeIndex::Packed(packing) => self.count_packed(path, packing, &mut is_logged),
-            }
-        });
+        let counts =
+            self.files()
+                .iter()
+                .map(|path| match whole_index(path, &self.settings.lenience)? {
+                    WholeIndex::Index(index) => Ok(index.records()),
+                    WholeIndex::Packed(packing) => self.count_packed(path, packing, &mut is_logged),
+                });
         counts.collect()
     }
 
@@ -178,7 +204,10 @@ impl Dataset {
                 path.display()
             );
         }
-        let records = count_packed(path, self.settings.read)?;
+        let Settings {
+            pipeline, lenience, ..
+        } = &*self.settings;
+        let records = count_packed(path, pipeline.read_size, lenience)?;
         counts().insert(path.to_owned(), records);
         Ok(records)
     }
@@ -214,7 +243,7 @@ impl Dataset {
     /// [`keep_threads`](crate::DatasetBuilder::keep_threads). Running iterations continue, and the
     /// next iteration starts threads.
     pub fn end_threads(&self) {
-        self.settings.kept.end_threads();
+        self.settings.kept.threads.end();
     }
 
     /// The slice of this data set that reads the range `records` of an epoch. Positions count in
@@ -241,7 +270,7 @@ impl Dataset {
         if file_records.len() != self.files().len() {
             return Err(Error::option("file_records", "a count for each file"));
         }
-        let all = match &self.settings.order.slice {
+        let all = match &self.settings.pipeline.slice {
             Some(slice) => slice.records.clone(),
             None => 0..sum(&file_records),
         };
@@ -251,8 +280,8 @@ impl Dataset {
         let mut settings = Settings::clone(&self.settings);
         let records = all.start + records.start..all.start + records.end;
         // Slices of the same epoch are shuffled differently.
-        settings.engine.batching.seed = settings.order.seed.wrapping_add(records.start);
-        settings.order.slice = Some(Slice {
+        settings.pipeline.stream = records.start;
+        settings.pipeline.slice = Some(Slice {
             records,
             file_records,
         });
@@ -284,16 +313,14 @@ impl IntoIterator for &Dataset {
 /// The first error is the last item; the batches before it are whole. Dropping the iterator stops
 /// the threads and waits for them.
 pub struct Batches {
-    /// `None` once the iteration is over.
-    ready: Option<Receiver<Result<Ready, Error>>>,
-    /// The error if a thread could not be started.
+    /// `None` if the iteration could not begin.
+    batches: Option<atds_pipeline::Batches>,
+    /// Why it could not.
     failed: Option<Error>,
-    threads: Vec<JobThread>,
-    /// The caches that keep the threads for the next iteration, if they are kept.
-    keeper: Option<Arc<Kept>>,
-    budget: Arc<Budget>,
-    counters: Arc<Counters>,
+    files: Arc<IterationFiles>,
     sampled: Arc<[Sampled]>,
+    stats: StatsHandle,
+    is_over: bool,
 }
 
 impl fmt::Debug for Batches {
@@ -302,184 +329,111 @@ impl fmt::Debug for Batches {
         f.debug_struct("Batches")
             .field("steps", &stats.steps)
             .field("records", &stats.records)
-            .field("is_over", &self.ready.is_none())
+            .field("is_over", &self.is_over)
             .finish_non_exhaustive()
     }
 }
 
 impl Batches {
     fn start(settings: &Settings, epochs: Range<u64>) -> Self {
-        let budget = Arc::new(Budget::new(settings.memory_limit));
-        let sampled = settings.sampled.clone();
-        let kept = settings.kept.clone();
-        let scheduler = kept.scheduler(settings.engine.threads);
-        let counters = Arc::new(Counters::new(scheduler));
-        let (steps_out, steps) = handoff(READ_AHEAD, READ_ON);
-        let groups = kept.groups.clone();
-        let prefetch = settings.engine.prefetch;
-        let (ready_out, ready) = handoff(prefetch, prefetch);
-        let waits = settings.engine.batching.shuffle_buffer_size > 0;
-        let claimed = match settings.inputs.claim(&budget) {
-            Ok(claimed) => claimed,
-            Err(error) => {
-                return Batches {
-                    ready: None,
-                    failed: Some(error),
-                    threads: Vec::new(),
-                    keeper: None,
-                    budget,
-                    counters,
-                    sampled,
-                };
+        let kept = &settings.kept;
+        let log = Arc::new(FaultLog::default());
+        let (claimed, failed) = match settings.inputs.claim() {
+            Ok(claimed) => (claimed, None),
+            Err(error) => (HashMap::new(), Some(error)),
+        };
+        let files = Arc::new(IterationFiles {
+            files: settings.files.clone(),
+            format: Arc::new(AvroFormat {
+                plans: settings.plans.clone(),
+                lenience: settings.lenience,
+                buffers: kept.buffers.clone(),
+                log: log.clone(),
+            }),
+            mappings: settings.mmap.then(|| kept.mappings.clone()),
+            inputs: settings.inputs.clone(),
+            claimed: Mutex::new(claimed),
+            shuffle_blocks: settings.pipeline.shuffle_blocks,
+            log,
+            trailing_bytes: 0.into(),
+            mapped_peak: 0.into(),
+        });
+        let mut options = settings.pipeline.clone();
+        options.threads = settings.threads.number();
+        let batches = failed.is_none().then(|| {
+            let spec = settings.plans.spec().clone();
+            let mut pipeline = Pipeline::new(spec, files.clone(), options.clone());
+            if settings.keep_threads {
+                pipeline = pipeline.with_threads(kept.threads.clone());
             }
-        };
-        let reader = Reader {
-            order: settings.order.clone(),
-            claimed,
-            stop: settings.inputs.stop().clone(),
-            is_live: false,
-            opener: kept
-                .opener()
-                .unwrap_or_else(|| Opener::new(settings.read, settings.memory_limit)),
-            kept: kept.clone(),
-            epochs: epochs.clone(),
-            plans: settings.plans.clone(),
-            budget: budget.clone(),
-            counters: counters.clone(),
-            detach: (waits && !settings.read.mmap).then(|| kept.spare.clone()),
-            decompressor: Decompressor::new(),
-            decompressed: DecompressBuffer::new(),
-            outlet: Outlet::new(
-                Planner::new(settings.engine.batching),
-                budget.clone(),
-                groups.clone(),
-                steps_out,
-            ),
-        };
-        let keeper = kept.clone();
-        let (engine_options, spec) = (settings.engine.clone(), settings.plans.spec().clone());
-        let (engine_budget, engine_counters) = (budget.clone(), counters.clone());
-        let engine = move || {
-            let (budget, counters) = (engine_budget, engine_counters);
-            let intake = Intake::new(steps, groups, budget.clone(), counters.clone());
-            Engine::new(
-                engine_options,
-                spec,
-                kept,
-                budget,
-                counters,
-                intake,
-                ready_out,
-            )
-            .run(epochs);
-        };
-        let started = [
-            keeper.begin("atds-reader", move || reader.run()),
-            keeper.begin("atds-engine", engine),
-        ];
-        let mut batches = Batches {
-            ready: Some(ready),
-            failed: None,
-            threads: Vec::new(),
-            keeper: settings.engine.keep_threads.then_some(keeper),
-            budget,
-            counters,
-            sampled,
-        };
-        for thread in started {
-            match thread {
-                Ok(thread) => batches.threads.push(thread),
-                Err(error) => batches.failed = Some(Error::new(ErrorKind::Thread(Arc::new(error)))),
-            }
+            pipeline.iter(epochs)
+        });
+        let pipeline = batches.as_ref().map(atds_pipeline::Batches::stats_handle);
+        Batches {
+            stats: StatsHandle::new(pipeline, files.clone(), options.threads),
+            batches,
+            failed,
+            files,
+            sampled: settings.sampled.clone(),
+            is_over: false,
         }
-        if batches.failed.is_some() {
-            batches.stop();
-        }
-        batches
     }
 
     /// Figures up to now.
     pub fn stats(&self) -> Stats {
-        self.counters.snapshot(&self.budget)
+        self.stats.stats()
     }
 
     /// The figures from any thread, also while this one waits for a batch and
     /// after the iteration is dropped.
     pub fn stats_handle(&self) -> StatsHandle {
-        StatsHandle::new(self.counters.clone(), self.budget.clone())
+        self.stats.clone()
     }
 
     /// The next item of the iterator, or [`Poll::Pending`] if it is not ready after `timeout`; then
     /// call this again. A `timeout` of zero does not wait.
     pub fn next_within(&mut self, timeout: Duration) -> Poll<Option<Result<Batch, Error>>> {
-        let Some(ready) = &self.ready else {
-            return Poll::Ready(self.failure());
-        };
-        match self
-            .counters
-            .batch_wait
-            .time(|| ready.recv_timeout(timeout))
-        {
-            Ok(received) => Poll::Ready(Some(self.received(received))),
-            Err(Nothing::Yet) => Poll::Pending,
-            Err(Nothing::Gone) => {
-                self.stop();
-                Poll::Ready(self.failure())
+        match &mut self.batches {
+            Some(batches) => {
+                let next = batches.next_within(timeout);
+                next.map(|next| self.given(next))
             }
+            None => Poll::Ready(self.failed.take().map(Err)),
         }
     }
 
-    fn received(&mut self, received: Result<Ready, Error>) -> Result<Batch, Error> {
-        let Ready { batch, bytes } = received.map_err(|error| {
-            self.stop();
-            error.of_sampled(&self.sampled)
-        })?;
-        self.budget.handed_out(bytes);
-        let rows = batch.rows() as u64;
-        self.counters.records.fetch_add(rows, Relaxed);
-        self.counters.steps.fetch_add(1, Relaxed);
-        Ok(batch)
-    }
-
-    /// The error of a thread that could not be started, returned once.
-    fn failure(&mut self) -> Option<Result<Batch, Error>> {
-        self.failed.take().map(Err)
+    fn given(
+        &mut self,
+        next: Option<Result<Batch, atds_pipeline::Error>>,
+    ) -> Option<Result<Batch, Error>> {
+        if !matches!(next, Some(Ok(_))) {
+            self.end();
+        }
+        let error = |error| self.files.error(error).of_sampled(&self.sampled);
+        next.map(|next| next.map_err(error))
     }
 
     /// Ends the iteration: stops its threads, and waits for them at most for `timeout`. Returns
     /// whether they have stopped; if not, this can be called again.
     pub fn stop_within(&mut self, timeout: Duration) -> bool {
-        self.stop_by(Instant::now().checked_add(timeout))
+        let stopped = match &mut self.batches {
+            Some(batches) => batches.stop_within(timeout),
+            None => true,
+        };
+        if stopped {
+            self.end();
+        }
+        stopped
     }
 
-    /// Stops the threads and waits for them.
-    fn stop(&mut self) {
-        self.stop_by(None);
-    }
-
-    fn stop_by(&mut self, deadline: Option<Instant>) -> bool {
-        self.budget.stop();
-        // A thread that waits to send then gets an error and ends.
-        self.ready = None;
-        while let Some(thread) = self.threads.last() {
-            let Some(result) = thread.wait(deadline) else {
-                return false;
-            };
-            let thread = self.threads.pop();
-            if let Some(keeper) = &self.keeper {
-                keeper.keep_threads(thread);
-            }
-            if let Err(panic) = result {
-                // A bug of this library; hiding it would look like the end of the data.
-                if !std::thread::panicking() {
-                    std::panic::resume_unwind(panic);
-                }
+    /// Logs what was passed over, once.
+    fn end(&mut self) {
+        if !std::mem::replace(&mut self.is_over, true) {
+            let tolerated = self.stats().tolerated;
+            if !tolerated.is_empty() {
+                log::warn!("passed over in all: {}", tolerated.text());
             }
         }
-        // The iterator may outlive the data set.
-        self.keeper = None;
-        self.counters.finish();
-        true
     }
 }
 
@@ -487,15 +441,12 @@ impl Iterator for Batches {
     type Item = Result<Batch, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let Some(ready) = &self.ready else {
-            return self.failure();
-        };
-        match self.counters.batch_wait.time(|| ready.recv()) {
-            Ok(received) => Some(self.received(received)),
-            Err(_) => {
-                self.stop();
-                self.failure()
+        match &mut self.batches {
+            Some(batches) => {
+                let next = batches.next();
+                self.given(next)
             }
+            None => self.failed.take().map(Err),
         }
     }
 }
@@ -504,11 +455,47 @@ impl std::iter::FusedIterator for Batches {}
 
 impl Drop for Batches {
     fn drop(&mut self) {
-        self.stop();
+        // The threads stop before the figures are logged.
+        drop(self.batches.take());
+        self.end();
     }
 }
 
 /// The saturating sum: records may take no bytes, so any file could claim 2^64 records.
 fn sum(counts: &[u64]) -> u64 {
     counts.iter().copied().fold(0, u64::saturating_add)
+}
+
+/// The records of one of `count` shards of `records` records: shards are as equal as can be, and one
+/// begins where another ends.
+fn shard(records: u64, index: u64, count: u64) -> Range<u64> {
+    let bound = |shard: u64| {
+        let bound = u128::from(records) * u128::from(shard) / u128::from(count);
+        // No more than there are, since there are no more shards than `count`.
+        u64::try_from(bound).unwrap_or(records)
+    };
+    bound(index)..bound(index + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_are_as_equal_as_can_be() {
+        for (records, count) in [(0, 1), (0, 3), (2, 5), (10, 3), (10, 10), (u64::MAX, 7)] {
+            let shards: Vec<_> = (0..count).map(|i| shard(records, i, count)).collect();
+            let mut next = 0;
+            for shard in &shards {
+                assert_eq!(shard.start, next);
+                assert!((shard.end - shard.start).abs_diff(records / count) <= 1);
+                next = shard.end;
+            }
+            assert_eq!(next, records);
+        }
+        assert_eq!(
+            shard(u64::MAX, u64::MAX - 1, u64::MAX),
+            u64::MAX - 1..u64::MAX
+        );
+    }
 }

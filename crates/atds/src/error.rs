@@ -16,7 +16,7 @@ use crate::avro;
 use crate::features::FeaturesError;
 use crate::files::{NotExpanded, NothingFound};
 use crate::interface::printable;
-use crate::unpack::{Packing, UnpackError};
+use crate::source::{Packing, UnpackError};
 
 #[doc(inline)]
 pub use atds_format::Location;
@@ -164,11 +164,11 @@ pub enum ErrorKind {
         /// differ, or do not have the feature's length.
         first: Option<Box<(Place, RowShape)>>,
     },
-    /// A mapped file was truncated.
-    #[error("the file shrank from {mapped} to {} while it was mapped", words::counted(*now, "byte"))]
+    /// A file was truncated while it was read or mapped.
+    #[error("the file shrank from {before} to {} while it was read", words::counted(*now, "byte"))]
     FileShrank {
-        /// Its length when it was mapped.
-        mapped: u64,
+        /// Its length when it was opened.
+        before: u64,
         /// Its length now.
         now: u64,
     },

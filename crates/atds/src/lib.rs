@@ -16,42 +16,21 @@
 //! | [`limits`] | the defaults and limits of a pipeline |
 //! | [`interface`] | how messages name options in Rust, Python and the command |
 
-mod ahead;
 pub mod avro;
-mod block;
-mod budget;
 mod builder;
-mod crew;
 mod dataset;
-mod engine;
 pub mod error;
 pub mod features;
 pub mod files;
-mod handoff;
-mod intake;
+mod formats;
 pub mod interface;
+mod iteration;
 mod json;
-mod kept;
 pub mod limits;
-mod mappings;
-mod once;
-mod outlet;
-mod planner;
-mod plans;
-mod reader;
-mod room;
-mod slab;
-mod slice;
 mod source;
-mod spare;
 pub mod stats;
-mod task;
 pub mod tensors;
-mod threads;
 mod tolerate;
-mod unpack;
-mod window;
-mod work;
 
 // Reading.
 #[doc(inline)]

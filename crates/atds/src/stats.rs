@@ -1,20 +1,14 @@
 //! Statistics of a run: counters, times, and decisions of the scheduler.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
-use atds_sched::Scheduler;
-
-use crate::budget::Budget;
-use crate::task::Done;
-use crate::tolerate::ToleratedCounters;
+use crate::iteration::IterationFiles;
 
 #[doc(inline)]
-pub use atds_sched::Decision;
-#[doc(inline)]
-pub use atds_sched::SchedulerStats;
+pub use atds_sched::Schedule;
 
 pub use crate::tolerate::Tolerated;
 
@@ -42,7 +36,7 @@ pub struct Stats {
     pub batch_wait: Duration,
     /// Time since the iteration began; once it has ended, its duration.
     pub elapsed: Duration,
-    /// Threads that decompressed and decoded the last batch.
+    /// Number of threads that decompress and decode.
     pub threads: usize,
     /// Sparse entries dropped for an index outside their dimension.
     pub dropped_entries: u64,
@@ -63,8 +57,8 @@ pub struct Stats {
     /// Peak size in bytes of mapped files, if files are mapped. The system reclaims this memory
     /// when needed, so it does not count towards the limit.
     pub mapped_peak: u64,
-    /// Decisions of the scheduler, and their reasons.
-    pub schedule: Option<SchedulerStats>,
+    /// What was decided from measured costs, and why; `None` before the first batch.
+    pub schedule: Option<Schedule>,
 }
 
 impl Stats {
@@ -77,8 +71,10 @@ impl Stats {
 /// Reads the figures of one iteration, from any thread and without the iterator.
 #[derive(Clone)]
 pub struct StatsHandle {
-    counters: Arc<Counters>,
-    budget: Arc<Budget>,
+    /// `None` if the iteration could not begin.
+    pipeline: Option<atds_pipeline::StatsHandle>,
+    files: Arc<IterationFiles>,
+    threads: usize,
 }
 
 impl fmt::Debug for StatsHandle {
@@ -92,145 +88,48 @@ impl fmt::Debug for StatsHandle {
 }
 
 impl StatsHandle {
-    pub(crate) fn new(counters: Arc<Counters>, budget: Arc<Budget>) -> Self {
-        StatsHandle { counters, budget }
+    pub(crate) fn new(
+        pipeline: Option<atds_pipeline::StatsHandle>,
+        files: Arc<IterationFiles>,
+        threads: usize,
+    ) -> Self {
+        StatsHandle {
+            pipeline,
+            files,
+            threads,
+        }
     }
 
     /// Figures up to now, or of the whole iteration once it has ended.
     pub fn stats(&self) -> Stats {
-        self.counters.snapshot(&self.budget)
-    }
-}
-
-/// The figures as the threads of a pipeline write them.
-#[derive(Debug)]
-pub(crate) struct Counters {
-    pub(crate) records: AtomicU64,
-    pub(crate) steps: AtomicU64,
-    pub(crate) raw_bytes: AtomicU64,
-    pub(crate) decompressed_bytes: AtomicU64,
-    pub(crate) read_wait: Nanos,
-    pub(crate) decompress: Nanos,
-    pub(crate) decode: Nanos,
-    pub(crate) consumer_wait: Nanos,
-    pub(crate) batch_wait: Nanos,
-    pub(crate) dropped_entries: AtomicU64,
-    pub(crate) truncated_lists: AtomicU64,
-    pub(crate) dropped_records: AtomicU64,
-    pub(crate) mapped_peak: AtomicU64,
-    pub(crate) tolerated: Arc<ToleratedCounters>,
-    scheduler: Mutex<Scheduler>,
-    started: Instant,
-    /// Time the iteration took, once it has ended.
-    took: Nanos,
-}
-
-impl Counters {
-    /// Counters of 0, with the scheduler whose decisions are reported.
-    pub(crate) fn new(scheduler: Scheduler) -> Self {
-        Counters {
-            records: AtomicU64::default(),
-            steps: AtomicU64::default(),
-            raw_bytes: AtomicU64::default(),
-            decompressed_bytes: AtomicU64::default(),
-            read_wait: Nanos::default(),
-            decompress: Nanos::default(),
-            decode: Nanos::default(),
-            consumer_wait: Nanos::default(),
-            batch_wait: Nanos::default(),
-            dropped_entries: AtomicU64::default(),
-            truncated_lists: AtomicU64::default(),
-            dropped_records: AtomicU64::default(),
-            mapped_peak: AtomicU64::default(),
-            tolerated: Arc::default(),
-            scheduler: Mutex::new(scheduler),
-            started: Instant::now(),
-            took: Nanos::default(),
-        }
-    }
-
-    /// Adds the work on a batch.
-    pub(crate) fn add_work(&self, done: &Done) {
-        self.decompressed_bytes
-            .fetch_add(done.decompressed_bytes, Relaxed);
-        self.dropped_entries
-            .fetch_add(done.dropped_entries, Relaxed);
-        self.truncated_lists
-            .fetch_add(done.truncated_lists, Relaxed);
-        self.tolerated.add(&done.tolerated);
-        self.decompress
-            .add(Duration::from_nanos(done.decompress_ns));
-        self.decode.add(Duration::from_nanos(done.decode_ns));
-    }
-
-    pub(crate) fn scheduler(&self) -> MutexGuard<'_, Scheduler> {
-        let scheduler = self.scheduler.lock();
-        scheduler.unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Stops the clock.
-    pub(crate) fn finish(&self) {
-        if self.took.get().is_zero() {
-            self.took.add(self.started.elapsed());
-            let tolerated = self.tolerated.get();
-            if !tolerated.is_empty() {
-                log::warn!("passed over in all: {}", tolerated.text());
-            }
-        }
-    }
-
-    pub(crate) fn snapshot(&self, budget: &Budget) -> Stats {
-        let took = self.took.get();
-        let schedule = Some(self.scheduler().stats()).filter(|stats| stats.runs > 0);
-        let decision = schedule.as_ref().and_then(|stats| stats.decision.as_ref());
+        let stats = self.pipeline.as_ref().map(|pipeline| pipeline.stats());
+        let stats = stats.unwrap_or_default();
         Stats {
-            records: self.records.load(Relaxed),
-            steps: self.steps.load(Relaxed),
-            raw_bytes: self.raw_bytes.load(Relaxed),
-            decompressed_bytes: self.decompressed_bytes.load(Relaxed),
-            read_wait: self.read_wait.get(),
-            decompress: self.decompress.get(),
-            decode: self.decode.get(),
-            consumer_wait: self.consumer_wait.get() + budget.waited(),
-            batch_wait: self.batch_wait.get(),
-            elapsed: if took.is_zero() {
-                self.started.elapsed()
-            } else {
-                took
+            records: stats.records,
+            steps: stats.batches,
+            raw_bytes: stats.file_bytes,
+            decompressed_bytes: stats.prepared_bytes,
+            read_wait: stats.read_wait,
+            decompress: stats.prepare,
+            decode: stats.decode,
+            consumer_wait: stats.consumer_wait,
+            batch_wait: stats.batch_wait,
+            elapsed: stats.elapsed,
+            threads: self.threads,
+            dropped_entries: stats.tally.dropped_entries,
+            truncated_lists: stats.tally.truncated_lists,
+            dropped_records: stats.dropped_records,
+            tolerated: Tolerated {
+                trailing_block_bytes: stats.tally.trailing_block_bytes,
+                trailing_file_bytes: self.files.trailing_bytes.load(Relaxed),
+                bad_checksums: stats.tally.bad_checksums,
+                replaced_texts: stats.tally.replaced_texts,
             },
-            threads: decision.map_or(0, |decision| decision.threads),
-            dropped_entries: self.dropped_entries.load(Relaxed),
-            truncated_lists: self.truncated_lists.load(Relaxed),
-            dropped_records: self.dropped_records.load(Relaxed),
-            tolerated: self.tolerated.get(),
-            memory_peak: budget.peak(),
-            window_peak: budget.window_peak(),
-            memory_limit: budget.limit(),
-            mapped_peak: self.mapped_peak.load(Relaxed),
-            schedule,
+            memory_peak: stats.memory_peak,
+            window_peak: stats.window_peak,
+            memory_limit: stats.memory_limit,
+            schedule: stats.schedule,
+            mapped_peak: self.files.mapped_peak.load(Relaxed),
         }
-    }
-}
-
-/// A sum of durations.
-#[derive(Debug, Default)]
-pub(crate) struct Nanos(AtomicU64);
-
-impl Nanos {
-    pub(crate) fn add(&self, time: Duration) {
-        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        self.0.fetch_add(nanos, Relaxed);
-    }
-
-    /// Runs `work` and adds the time it takes.
-    pub(crate) fn time<T>(&self, work: impl FnOnce() -> T) -> T {
-        let start = Instant::now();
-        let result = work();
-        self.add(start.elapsed());
-        result
-    }
-
-    pub(crate) fn get(&self) -> Duration {
-        Duration::from_nanos(self.0.load(Relaxed))
     }
 }

@@ -1,11 +1,12 @@
 //! Faults of files that a reader can tolerate.
 
 use std::fmt;
-use std::path::Path;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use crate::limits::MAX_NAMED_FILES;
+use atds_format::Location;
+
+use crate::limits::{MAX_BLOCK_BYTES, MAX_NAMED_FILES};
 use crate::{Error, ErrorKind};
 
 /// The faults of files or messages that are tolerated: none by default.
@@ -119,6 +120,23 @@ impl fmt::Display for Tolerate {
     }
 }
 
+/// The faults of files that are tolerated, and the maximum size of their blocks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lenience {
+    pub(crate) tolerate: Tolerate,
+    /// Maximum size of a block in bytes, compressed and decompressed.
+    pub(crate) max_block_bytes: usize,
+}
+
+impl Default for Lenience {
+    fn default() -> Self {
+        Lenience {
+            tolerate: Tolerate::nothing(),
+            max_block_bytes: MAX_BLOCK_BYTES,
+        }
+    }
+}
+
 /// Counters of the faults that were tolerated, see [`Tolerate`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -181,47 +199,21 @@ impl Tolerated {
     }
 }
 
-/// The same counters, for several threads. They also write the log.
+/// Names files with tolerated faults in the log of an iteration.
 #[derive(Debug, Default)]
-pub(crate) struct ToleratedCounters {
-    trailing_block_bytes: AtomicU64,
-    trailing_file_bytes: AtomicU64,
-    bad_checksums: AtomicU64,
-    replaced_texts: AtomicU64,
-    /// Number of files that were named in the log.
+pub(crate) struct FaultLog {
+    /// Number of files that were named.
     named: AtomicU64,
 }
 
-impl ToleratedCounters {
+impl FaultLog {
     /// Names a file in the log, unless many were named already.
     #[cold]
-    pub(crate) fn name(&self, path: &Path, what: &str) {
+    pub(crate) fn name(&self, file: &Location, what: &str) {
         match self.named.fetch_add(1, Relaxed) {
-            0..MAX_NAMED_FILES => {
-                log::warn!("{}: passed over: {what}", path.display())
-            }
+            0..MAX_NAMED_FILES => log::warn!("{file}: passed over: {what}"),
             MAX_NAMED_FILES => log::warn!("more files have faults that are passed over"),
             _ => {}
-        }
-    }
-
-    pub(crate) fn add(&self, more: &Tolerated) {
-        if more.is_empty() {
-            return;
-        }
-        let add = |to: &AtomicU64, n| to.fetch_add(n, Relaxed);
-        add(&self.trailing_block_bytes, more.trailing_block_bytes);
-        add(&self.trailing_file_bytes, more.trailing_file_bytes);
-        add(&self.bad_checksums, more.bad_checksums);
-        add(&self.replaced_texts, more.replaced_texts);
-    }
-
-    pub(crate) fn get(&self) -> Tolerated {
-        Tolerated {
-            trailing_block_bytes: self.trailing_block_bytes.load(Relaxed),
-            trailing_file_bytes: self.trailing_file_bytes.load(Relaxed),
-            bad_checksums: self.bad_checksums.load(Relaxed),
-            replaced_texts: self.replaced_texts.load(Relaxed),
         }
     }
 }
@@ -232,9 +224,9 @@ pub(crate) struct NamedOnce(AtomicBool);
 
 impl NamedOnce {
     #[cold]
-    pub(crate) fn name(&self, counters: &ToleratedCounters, path: &Path, what: &str) {
+    pub(crate) fn name(&self, log: &FaultLog, file: &Location, what: &str) {
         if !self.0.swap(true, Relaxed) {
-            counters.name(path, what);
+            log.name(file, what);
         }
     }
 }

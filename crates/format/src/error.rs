@@ -12,6 +12,9 @@ use std::sync::Arc;
 pub struct Error {
     /// The kind of the error.
     pub kind: ErrorKind,
+    /// The number of the block in the file, if the framing knows it. Of errors in blocks, the pipeline
+    /// adds it.
+    pub block: Option<u64>,
     /// The byte offset in the file.
     pub offset: Option<u64>,
     /// The byte offset in the prepared block.
@@ -43,6 +46,7 @@ impl Error {
     pub fn new(kind: ErrorKind) -> Self {
         Error {
             kind,
+            block: None,
             offset: None,
             prepared_offset: None,
             record: None,

@@ -114,18 +114,13 @@ impl Error {
     /// An error of a format or a source in the file at `location`.
     #[cold]
     pub(crate) fn of_format(error: atds_format::Error, location: &Location) -> Self {
-        Error::without_place(error).in_file(location)
-    }
-
-    /// An error of a format or a source in an unknown file.
-    #[cold]
-    pub(crate) fn without_place(error: atds_format::Error) -> Self {
         let kind = match error.kind {
             atds_format::ErrorKind::Io(error) => ErrorKind::Io(error),
             atds_format::ErrorKind::Format(error) => ErrorKind::Format(error),
             other => ErrorKind::Format(Arc::new(atds_format::Error::new(other))),
         };
-        let mut located = Error::new(kind);
+        let mut located = Error::new(kind).in_file(location);
+        located.place.block = error.block;
         located.place.offset = error.offset;
         located.place.prepared_offset = error.prepared_offset;
         located.place.record = error.record;

@@ -1,9 +1,10 @@
 //! The files of a pipeline, as the composing crate names them.
 
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 
-use atds_format::{ByteSource, Error, Format};
+use atds_format::{ByteSource, Format, Location};
 
 /// The files of a data set, in the order in which an unshuffled epoch reads them.
 pub trait Files: Send + Sync + fmt::Debug {
@@ -15,11 +16,14 @@ pub trait Files: Send + Sync + fmt::Debug {
         self.len() == 0
     }
 
+    /// Where file `file` is.
+    fn location(&self, file: usize) -> Location;
+
     /// The bytes of file `file`. Called by the planning thread when the file's turn comes.
     ///
     /// # Errors
     /// The file cannot be read, or not again.
-    fn source(&self, file: usize) -> Result<Arc<dyn ByteSource>, Error>;
+    fn source(&self, file: usize) -> io::Result<Arc<dyn ByteSource>>;
 
     /// The format of file `file`.
     fn format(&self, file: usize) -> Arc<dyn Format>;

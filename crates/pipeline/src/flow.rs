@@ -6,15 +6,15 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use atds_format::CancelFlag;
+use atds_sched::Costs;
 use tensor_batch::Batch;
 
 use crate::Error;
 use crate::block::SharedPayload;
-use crate::costs::Costs;
 use crate::error::Stop;
 use crate::memory::{Lease, Memory};
 use crate::ops::Op;
-use crate::stats::Nanos;
+use crate::stats::Counters;
 use crate::tuning::QUEUED_OPS;
 
 /// A batch that is given out, with the bytes that it counts for, or the error that ends the
@@ -41,8 +41,7 @@ pub(crate) struct Flow {
     /// Wakes workers that wait for a prepare.
     prepared_changed: Condvar,
     pub(crate) cancel: CancelFlag,
-    /// Time that finished batches waited for the consumer while no worker had anything to do.
-    pub(crate) consumer_wait: Nanos,
+    counters: Arc<Counters>,
     pub(crate) memory: Arc<Memory>,
     costs: Arc<Costs>,
     /// Number of batches that may wait for the consumer.
@@ -100,6 +99,7 @@ impl Flow {
     pub(crate) fn new(
         memory: Arc<Memory>,
         costs: Arc<Costs>,
+        counters: Arc<Counters>,
         prefetch: usize,
         workers: usize,
     ) -> Self {
@@ -110,7 +110,7 @@ impl Flow {
             batches_changed: Condvar::new(),
             prepared_changed: Condvar::new(),
             cancel: CancelFlag::default(),
-            consumer_wait: Nanos::default(),
+            counters,
             memory,
             costs,
             prefetch: prefetch.max(1),
@@ -383,7 +383,7 @@ impl Flow {
                 state.ready -= 1;
                 state.first += 1;
                 if let Some(since) = state.full_since.take() {
-                    self.consumer_wait.add(since.elapsed());
+                    self.counters.consumer_wait.add(since.elapsed());
                 }
                 let mut finished = state.batches.pop_front().flatten();
                 let workers = state.waiting.workers;

@@ -132,9 +132,11 @@ impl Framing {
     }
 
     fn open(&self, file: usize, payloads: bool) -> Result<File, Stop> {
-        let source = self.files.source(file);
-        let source = source.map_err(Error::without_place)?;
-        let location = source.location().clone();
+        let location = self.files.location(file);
+        let source = self
+            .files
+            .source(file)
+            .map_err(|error| Error::new(ErrorKind::Io(Arc::new(error))).in_file(&location))?;
         let fetcher = Fetcher::new(
             source,
             self.options.read_size,

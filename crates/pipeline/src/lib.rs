@@ -2,7 +2,6 @@
 #![forbid(unsafe_code)]
 
 mod block;
-mod costs;
 mod error;
 mod fetch;
 mod files;
@@ -25,4 +24,4 @@ pub use error::{Error, ErrorKind, Place};
 pub use files::Files;
 pub use pipeline::{Batches, Options, Pipeline};
 pub use slice::Slice;
-pub use stats::Stats;
+pub use stats::{Stats, StatsHandle};

@@ -8,11 +8,10 @@ use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use atds_sched::{JobThread, ThreadPool};
+use atds_sched::{Costs, JobThread, ThreadPool};
 use atds_shuffle::Stream;
 use tensor_batch::{Batch, BatchSpec};
 
-use crate::costs::Costs;
 use crate::fetch::ReadPool;
 use crate::files::Files;
 use crate::flow::{Flow, NextBatch};
@@ -22,7 +21,7 @@ use crate::pieces::Builders;
 use crate::planner::{Batching, Planner};
 use crate::sequence::Sequence;
 use crate::slice::Slice;
-use crate::stats::{Counters, Stats};
+use crate::stats::{Counters, Stats, StatsHandle};
 use crate::worker::Worker;
 use crate::{Error, ErrorKind};
 
@@ -147,9 +146,15 @@ impl Batches {
         let workers = options.threads.max(1);
         let memory = Arc::new(Memory::new(options.memory_limit));
         let costs = Arc::new(Costs::default());
-        let flow = Flow::new(memory.clone(), costs.clone(), options.prefetch, workers);
+        let counters = Arc::new(Counters::new(memory.clone(), costs.clone(), workers));
+        let flow = Flow::new(
+            memory.clone(),
+            costs.clone(),
+            counters.clone(),
+            options.prefetch,
+            workers,
+        );
         let flow = Arc::new(flow);
-        let counters = Arc::new(Counters::new());
         let framing = Framing {
             files: files.clone(),
             options: options.clone(),
@@ -215,7 +220,12 @@ impl Batches {
 
     /// Figures up to now.
     pub fn stats(&self) -> Stats {
-        self.counters.snapshot(&self.flow)
+        self.counters.snapshot()
+    }
+
+    /// The figures, also for other threads.
+    pub fn stats_handle(&self) -> StatsHandle {
+        StatsHandle(self.counters.clone())
     }
 
     /// The next item of the iterator, or [`Poll::Pending`] if it is not ready after `timeout`; then

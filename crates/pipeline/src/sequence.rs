@@ -4,9 +4,10 @@ use std::collections::{HashSet, VecDeque};
 use std::mem;
 use std::sync::Arc;
 
+use atds_sched::Costs;
+
 use crate::Options;
 use crate::block::Block;
-use crate::costs::Costs;
 use crate::error::Stop;
 use crate::flow::Flow;
 use crate::ops::{EarlyBlock, Op};

@@ -1,13 +1,14 @@
 //! Figures of an iteration, as its threads write them.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use atds_format::Tally;
+use atds_sched::{Costs, Schedule};
 
-use crate::flow::Flow;
+use crate::memory::Memory;
+use crate::tuning::OP_TIME;
 
 /// Figures of an iteration up to now.
 #[derive(Clone, Debug, Default)]
@@ -39,10 +40,25 @@ pub struct Stats {
     pub tally: Tally,
     /// Number of records that were left over at the end of epochs.
     pub dropped_records: u64,
+    /// What was decided, and why; `None` before the first batch.
+    pub schedule: Option<Schedule>,
     /// The most memory in bytes that was held at a time.
     pub memory_peak: u64,
+    /// The most memory in bytes of payloads, prepared ones too, that was held at a time.
+    pub window_peak: u64,
     /// The limit on `memory_peak`.
     pub memory_limit: u64,
+}
+
+/// Reads the figures of one iteration, from any thread and after the iteration.
+#[derive(Clone, Debug)]
+pub struct StatsHandle(pub(crate) Arc<Counters>);
+
+impl StatsHandle {
+    /// Figures up to now.
+    pub fn stats(&self) -> Stats {
+        self.0.snapshot()
+    }
 }
 
 #[derive(Debug)]
@@ -55,15 +71,19 @@ pub(crate) struct Counters {
     pub(crate) read_wait: Nanos,
     pub(crate) prepare: Nanos,
     pub(crate) decode: Nanos,
+    pub(crate) consumer_wait: Nanos,
     pub(crate) batch_wait: Nanos,
     tally: Mutex<Tally>,
     dropped_records: AtomicU64,
+    memory: Arc<Memory>,
+    costs: Arc<Costs>,
+    workers: usize,
     started: Instant,
     took: Nanos,
 }
 
 impl Counters {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(memory: Arc<Memory>, costs: Arc<Costs>, workers: usize) -> Self {
         Counters {
             records: AtomicU64::new(0),
             batches: AtomicU64::new(0),
@@ -73,9 +93,13 @@ impl Counters {
             read_wait: Nanos::default(),
             prepare: Nanos::default(),
             decode: Nanos::default(),
+            consumer_wait: Nanos::default(),
             batch_wait: Nanos::default(),
             tally: Mutex::default(),
             dropped_records: AtomicU64::new(0),
+            memory,
+            costs,
+            workers,
             started: Instant::now(),
             took: Nanos::default(),
         }
@@ -104,8 +128,8 @@ impl Counters {
         }
     }
 
-    pub(crate) fn snapshot(&self, flow: &Flow) -> Stats {
-        let memory = &flow.memory;
+    pub(crate) fn snapshot(&self) -> Stats {
+        let memory = &self.memory;
         let took = self.took.get();
         Stats {
             records: self.records.load(Relaxed),
@@ -116,7 +140,7 @@ impl Counters {
             read_wait: self.read_wait.get(),
             prepare: self.prepare.get(),
             decode: self.decode.get(),
-            consumer_wait: flow.consumer_wait.get(),
+            consumer_wait: self.consumer_wait.get(),
             batch_wait: self.batch_wait.get(),
             elapsed: if took.is_zero() {
                 self.started.elapsed()
@@ -125,7 +149,9 @@ impl Counters {
             },
             tally: *self.tally.lock().unwrap_or_else(PoisonError::into_inner),
             dropped_records: self.dropped_records.load(Relaxed),
+            schedule: self.costs.schedule(self.workers, OP_TIME),
             memory_peak: memory.peak(),
+            window_peak: memory.peak(),
             memory_limit: memory.limit(),
         }
     }

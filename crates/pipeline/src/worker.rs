@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use atds_format::{PrepareJob, Prepared, Scratch, Tally};
+use atds_sched::Costs;
 use tensor_batch::{Batch, BatchBuilder, BatchSpec, RowSlots};
 
 use crate::block::Block;
-use crate::costs::Costs;
 use crate::error::Stop;
 use crate::flow::{Finished, Flow};
 use crate::memory::Lease;
@@ -98,7 +98,7 @@ impl Worker {
         drop_remainder: bool,
     ) -> Self {
         Worker {
-            fixed_row_bytes: fixed_row_bytes(&spec),
+            fixed_row_bytes: spec.fixed_row_bytes(),
             builder: BatchBuilder::new(spec),
             builders,
             drop_remainder,
@@ -582,14 +582,4 @@ fn place_of_row(plan: &BatchPlan, row: u64) -> crate::error::Place {
         before += read.records;
     }
     crate::error::Place::default()
-}
-
-/// Bytes of a row in the columns whose size is known beforehand.
-fn fixed_row_bytes(spec: &BatchSpec) -> u64 {
-    let columns = spec.columns().iter().map(|column| {
-        let size = column.dtype.size().unwrap_or(0) as u64;
-        let len = column.row_len().unwrap_or(0) as u64;
-        len.saturating_mul(size)
-    });
-    columns.fold(0, u64::saturating_add)
 }

@@ -257,6 +257,16 @@ impl fmt::Debug for BatchSpec {
 }
 
 impl BatchSpec {
+    /// Number of bytes of a row in dense columns: other columns are as large as their values.
+    pub fn fixed_row_bytes(&self) -> u64 {
+        let columns = self.columns().iter().map(|column| {
+            let size = column.dtype.size().unwrap_or(0) as u64;
+            let len = column.row_len().unwrap_or(0) as u64;
+            len.saturating_mul(size)
+        });
+        columns.fold(0, u64::saturating_add)
+    }
+
     /// Checks and sorts `columns`.
     ///
     /// # Errors

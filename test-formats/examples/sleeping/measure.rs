@@ -112,7 +112,11 @@ impl Files for SleepingFiles {
         1
     }
 
-    fn source(&self, _: usize) -> Result<Arc<dyn ByteSource>, atds_format::Error> {
+    fn location(&self, _: usize) -> Location {
+        Location::Path("sleeping".into())
+    }
+
+    fn source(&self, _: usize) -> io::Result<Arc<dyn ByteSource>> {
         let bytes = self.bytes.clone();
         if self.is_late {
             return Ok(Arc::new(After20Ms::new(bytes)));

@@ -246,7 +246,11 @@ impl Files for ProbeFiles {
         self.inner.len()
     }
 
-    fn source(&self, file: usize) -> Result<Arc<dyn ByteSource>, FormatError> {
+    fn location(&self, file: usize) -> Location {
+        self.inner.location(file)
+    }
+
+    fn source(&self, file: usize) -> io::Result<Arc<dyn ByteSource>> {
         let inner = self.inner.source(file)?;
         Ok(Arc::new(ProbeSource::new(inner, self.probe.fault)))
     }

@@ -176,7 +176,11 @@ impl Files for TestFiles {
         self.sources.len()
     }
 
-    fn source(&self, file: usize) -> Result<Arc<dyn ByteSource>, FormatError> {
+    fn location(&self, file: usize) -> Location {
+        self.sources[file].location().clone()
+    }
+
+    fn source(&self, file: usize) -> io::Result<Arc<dyn ByteSource>> {
         Ok(self.sources[file].clone())
     }
 

@@ -17,15 +17,14 @@ use avro_decode::limits::MAX_DECODE_DEPTH;
 use avro_decode::{DecodeErrorKind, Inferred, LeftOut, Rounded, Schema, SchemaError};
 use tensor_batch::{DType, Layout};
 
+use crate::avro::file_blocks::{FileBlocks, WholeIndex, whole_index};
 use crate::avro::inference::infer_all;
+use crate::avro::plans::{not_by_the_specification, parse_by};
 use crate::avro::records::{RecordOptions, Records};
 use crate::avro::schema::FileSchemas;
 use crate::files::local_path;
 use crate::limits::{DEFAULT_MEMORY_LIMIT, DEFAULT_SAMPLE, MAX_BLOCK_BYTES};
-use crate::once::{self, OnceReader, Stop};
-use crate::plans::{not_by_the_specification, parse_by};
-use crate::source::{FileBlocks, Opener, WholeIndex, whole_index};
-use crate::unpack::Packing;
+use crate::source::{OnceReader, Packing, Stop, open_input};
 use crate::{Dataset, Error, ErrorKind, Files, Tolerate, avro};
 
 pub use nulls::InspectedPath;
@@ -133,7 +132,13 @@ impl InspectOptions {
     fn stop(&self) -> Stop {
         self.cancelled
             .clone()
-            .map_or_else(Stop::default, Stop::when)
+            .map_or_else(Stop::default, |flag| Stop::when(flag.into()))
+    }
+
+    /// The blocks of a file.
+    fn blocks(&self, path: &Path) -> Result<FileBlocks, Error> {
+        let RecordOptions { buffer_size, .. } = self.records();
+        FileBlocks::open(path, buffer_size, &self.records().lenience(), &self.stop())
     }
 
     fn records(&self) -> RecordOptions {
@@ -176,7 +181,7 @@ pub fn inspect(path: impl AsRef<Path>) -> Result<Inspection, Error> {
 pub fn inspect_with(path: impl AsRef<Path>, options: &InspectOptions) -> Result<Inspection, Error> {
     let path = local_path(path.as_ref())?;
     let io = |error| Error::io(error, &path);
-    let (file, once) = once::open(&path).map_err(io)?;
+    let (file, once) = open_input(&path).map_err(io)?;
     if once.is_none() {
         drop(file);
         return inspect_file(&path, options);
@@ -310,8 +315,7 @@ impl Figures {
 
     /// The totals of a packed file, which has no index.
     fn unpack(path: &Path, options: &InspectOptions) -> Result<Self, Error> {
-        let mut opener = Opener::once(options.records().reading());
-        let mut blocks = FileBlocks::open(path, &mut opener, &options.stop())?;
+        let mut blocks = options.blocks(path)?;
         let found = std::fs::metadata(path).map_err(|error| Error::io(error, path))?;
         let mut figures = Figures {
             header: blocks.header().clone(),
@@ -431,8 +435,7 @@ fn of_inspecting(mut error: Error) -> Error {
 
 /// Decompresses all blocks of a file without decoding records; returns the decompressed bytes.
 fn decompress_all(path: &Path, options: &InspectOptions) -> Result<u64, Error> {
-    let read = options.records().reading();
-    let blocks = FileBlocks::open(path, &mut Opener::once(read), &options.stop())?;
+    let blocks = options.blocks(path)?;
     let (codec, unpacked) = (blocks.header().codec(), blocks.packing().is_some());
     let (mut decompressor, mut buffer) = (Decompressor::new(), DecompressBuffer::new());
     decompressor.set_tolerates_checksums(options.tolerate.checksum);

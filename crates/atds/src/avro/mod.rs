@@ -11,10 +11,12 @@
 
 mod encoded;
 pub mod error;
+pub(crate) mod file_blocks;
 pub mod inference;
 mod inferred;
 pub mod inspect;
 pub mod messages;
+pub(crate) mod plans;
 mod record_reader;
 pub mod records;
 mod sample;

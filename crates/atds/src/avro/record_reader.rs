@@ -6,12 +6,13 @@ use std::sync::Arc;
 use avro_block::{Block, Codec, DecompressBuffer, Decompressor};
 use avro_decode::{DecodeError, Schema, replaced_texts};
 
+use crate::avro::file_blocks::FileBlocks;
+use crate::avro::plans::parse_by;
 use crate::avro::records::RecordOptions;
+use crate::builder::{check_depth, check_reading};
 use crate::files::local_path;
-use crate::once::Stop;
-use crate::plans::parse_by;
-use crate::source::{FileBlocks, Lenience, Opener, check_depth};
-use crate::tolerate::Tolerated;
+use crate::source::Stop;
+use crate::tolerate::{Lenience, Tolerated};
 use crate::{Error, avro};
 
 /// Reads the records of a file. The caller decodes each record.
@@ -37,10 +38,9 @@ impl RecordReader {
     /// Opens a file.
     pub(crate) fn open(path: &Path, options: &RecordOptions) -> Result<Self, Error> {
         let (path, lenience) = (local_path(path)?.into_owned(), options.lenience());
-        let read = options.reading();
-        read.check()?;
+        check_reading(options.buffer_size, &lenience)?;
         check_depth(options.max_depth)?;
-        let blocks = FileBlocks::open(&path, &mut Opener::once(read), &Stop::default())?;
+        let blocks = FileBlocks::open(&path, options.buffer_size, &lenience, &Stop::default())?;
         let schema = parse_by(blocks.header().schema(), options.strict);
         let schema = schema.map_err(|error| error.in_file(&path))?;
         let mut decompressor = Decompressor::new();

@@ -8,8 +8,8 @@ use avro_decode::{DecodeOptions, Schema, Value, reference, to_json};
 pub use crate::avro::encoded::EncodedRecords;
 use crate::avro::record_reader::RecordReader;
 use crate::limits::{DEFAULT_READER_BUFFER_SIZE, MAX_BLOCK_BYTES};
-use crate::source::{Lenience, ReadOptions};
 use crate::stats::Tolerated;
+use crate::tolerate::Lenience;
 use crate::{Error, Tolerate};
 
 /// Options for reading the records of a file one by one.
@@ -44,14 +44,6 @@ impl Default for RecordOptions {
 }
 
 impl RecordOptions {
-    pub(crate) fn reading(&self) -> ReadOptions {
-        ReadOptions {
-            mmap: false,
-            buffer_size: self.buffer_size,
-            lenience: self.lenience(),
-        }
-    }
-
     /// The options of decoding values.
     pub(crate) fn decode(&self) -> DecodeOptions {
         let mut options = DecodeOptions::default();

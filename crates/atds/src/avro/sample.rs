@@ -11,12 +11,15 @@ use avro_block::{Block, DecompressBuffer, Decompressor, Header};
 use avro_decode::{Inferred, Plan, PlanOptions, Sampled};
 use tensor_batch::{BatchBuilder, GatherTask, Layout};
 
+use crate::avro::file_blocks::FileBlocks;
 use crate::avro::inferred::listed_as;
 use crate::avro::inspect::Seen;
-use crate::limits::{DEFAULT_READER_BUFFER_SIZE, SAMPLE_BLOCKS, SAMPLE_ENOUGH, SAMPLE_FILES};
-use crate::once::{OnceInputs, Stop};
-use crate::plans::parse_schema;
-use crate::source::{FileBlocks, Lenience, Opener, ReadOptions};
+use crate::avro::plans::parse_text;
+use crate::limits::{
+    DEFAULT_READER_BUFFER_SIZE as BUFFER_SIZE, SAMPLE_BLOCKS, SAMPLE_ENOUGH, SAMPLE_FILES,
+};
+use crate::source::{OnceInputs, Stop};
+use crate::tolerate::Lenience;
 use crate::{Error, avro};
 
 /// Options of sampling.
@@ -28,16 +31,6 @@ pub(crate) struct SampleOptions<'a> {
     /// Maximum decompressed size in bytes of a block that is sampled.
     pub(crate) max_bytes: usize,
     pub(crate) inputs: &'a OnceInputs,
-}
-
-impl SampleOptions<'_> {
-    fn reading(&self) -> ReadOptions {
-        ReadOptions {
-            mmap: false,
-            buffer_size: DEFAULT_READER_BUFFER_SIZE,
-            lenience: self.lenience,
-        }
-    }
 }
 
 /// Makes a varlen feature of `inferred` dense if all its lists have one length in the first records
@@ -108,20 +101,18 @@ impl Sample {
                 if number > 0 {
                     return Ok(None);
                 }
-                let look = |blocks: &mut FileBlocks| {
-                    blocks.set_lenience(&options.lenience);
-                    // The next blocks of a pipe may take long to arrive.
-                    Sample::of_blocks(path, blocks, 1)
+                let Some(stream) = options.inputs.begun(path) else {
+                    continue;
                 };
-                options.inputs.look_into(path, look)
+                let blocks = FileBlocks::replay(&stream, path, BUFFER_SIZE, &options.lenience)?;
+                // The next blocks of a pipe may take long to arrive.
+                Sample::of_blocks(path, blocks, 1)
             } else {
-                let mut opener = Opener::once(options.reading());
-                let mut blocks = FileBlocks::open(path, &mut opener, &Stop::default())?;
-                Some(Sample::of_blocks(path, &mut blocks, SAMPLE_ENOUGH))
+                let stop = Stop::default();
+                let blocks = FileBlocks::open(path, BUFFER_SIZE, &options.lenience, &stop)?;
+                Sample::of_blocks(path, blocks, SAMPLE_ENOUGH)
             };
-            if let Some(sample) = sample
-                && !sample.blocks.is_empty()
-            {
+            if !sample.blocks.is_empty() {
                 return Ok(Some(sample));
             }
         }
@@ -129,7 +120,7 @@ impl Sample {
     }
 
     /// The first block with records, and further blocks until there are `enough` records.
-    fn of_blocks(path: &std::path::Path, blocks: &mut FileBlocks, enough: u64) -> Sample {
+    fn of_blocks(path: &std::path::Path, mut blocks: FileBlocks, enough: u64) -> Sample {
         let mut sample = Sample {
             path: path.to_owned(),
             header: blocks.header().clone(),
@@ -137,13 +128,13 @@ impl Sample {
             has_more: false,
         };
         let mut records = 0;
-        for number in 0..SAMPLE_BLOCKS {
-            let Some(block) = blocks.peek(number) else {
+        for _ in 0..SAMPLE_BLOCKS {
+            let Some(Ok(block)) = blocks.next() else {
                 return sample;
             };
             if block.count > 0 {
                 records += block.count;
-                sample.blocks.push(block.clone());
+                sample.blocks.push(block);
             }
             if records >= enough {
                 break;
@@ -162,7 +153,7 @@ impl Sample {
     ) -> Result<(Vec<Feature>, u64), Error> {
         let ragged = lists.iter().cloned();
         let features = Features::new(ragged.map(|list| list.with_layout(Layout::Ragged)))?;
-        let schema = Arc::new(parse_schema(&self.header)?);
+        let schema = Arc::new(parse_text(self.header.schema())?);
         let plan = Plan::compile(&schema, &features, options.plan)
             .map_err(|error| Error::new(avro::ErrorKind::Plan(Box::new(error))))?;
         let mut decompressor = Decompressor::new();

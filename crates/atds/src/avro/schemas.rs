@@ -13,12 +13,11 @@ use std::time::{Duration, Instant};
 
 use avro_decode::{Inferred, infer};
 
+use crate::avro::file_blocks::{Headers, read_header};
 use crate::avro::inference::infer_features;
 use crate::avro::inferred::Merged;
-use crate::avro::records::RecordOptions;
+use crate::avro::plans::parse_text;
 use crate::limits::{HEADER_THREADS, MAX_SCHEMA_BYTES};
-use crate::plans::parse_text;
-use crate::source::{Headers, read_header};
 use crate::{Error, ErrorKind, Files};
 
 /// The schemas in the headers of files, each distinct one once, in the order of
@@ -86,12 +85,7 @@ impl FileSchemas {
     ) -> Result<FileSchemas, Error> {
         let (paths, inputs) = (files.look_up()?, files.inputs());
         let paths = &paths[..paths.len().min(most)];
-        let options = RecordOptions::default().reading();
-        Ok(Self::read_all(
-            paths,
-            &Headers { options, inputs },
-            on_check,
-        ))
+        Ok(Self::read_all(paths, &Headers { inputs }, on_check))
     }
 
     /// Reads the headers of files that were looked up.

@@ -79,7 +79,7 @@ mod tests {
     use tensor_batch::RowShape;
 
     use super::*;
-    use crate::unpack::{Packing, unpack};
+    use crate::source::{Packing, unpack};
 
     const LIMIT: usize = 1000;
 

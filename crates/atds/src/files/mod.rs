@@ -11,14 +11,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::once::OnceInputs;
+use crate::source::OnceInputs;
 use crate::{Error, ErrorKind};
 
 pub use expansion::NotExpanded;
 pub(crate) use location::local_path;
 pub use nothing::NothingFound;
 
-pub use crate::unpack::Packing;
+pub use crate::source::Packing;
 
 /// A file that was found.
 pub(crate) type Found = (PathBuf, Metadata);

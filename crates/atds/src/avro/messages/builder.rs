@@ -8,9 +8,9 @@ use avro_decode::{Absent, OutOfBounds, Plan, PlanOptions, Schema};
 
 use super::writers::Writers;
 use super::{Framing, MessageDecoder};
+use crate::avro::plans::{may_be_covered, meanings_of_reader, missing_everywhere, options_for};
+use crate::builder::check_depth;
 use crate::limits::DEFAULT_MEMORY_LIMIT;
-use crate::plans::{may_be_covered, meanings_of_reader, missing_everywhere, options_for};
-use crate::source::check_depth;
 use crate::{Error, Tolerate, avro};
 
 /// Builds a [`MessageDecoder`]; every option has a default.

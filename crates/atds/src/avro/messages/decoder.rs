@@ -9,8 +9,6 @@ use tensor_batch::{Batch, BatchBuilder, BatchSpec, GatherTask, RowSlots};
 
 use super::MessageDecoderBuilder;
 use super::writers::Writers;
-use crate::budget::known_row_bytes;
-use crate::limits::COUNTED_TOGETHER;
 use crate::stats::Tolerated;
 use crate::{Error, ErrorKind};
 
@@ -80,7 +78,7 @@ impl MessageDecoder {
     pub(super) fn new(plans: Arc<Writers<Plan>>, spec: BatchSpec, memory_limit: u64) -> Self {
         MessageDecoder {
             plans,
-            row_bytes: known_row_bytes(&spec),
+            row_bytes: spec.fixed_row_bytes(),
             builder: BatchBuilder::new(spec),
             memory_limit,
             dropped_entries: 0,
@@ -155,6 +153,9 @@ impl Clone for MessageDecoder {
         MessageDecoder::new(self.plans.clone(), spec, self.memory_limit)
     }
 }
+
+/// Bytes of messages that are decoded before they are counted for the memory limit.
+const COUNTED_TOGETHER: usize = 256 << 10;
 
 /// Decodes the next messages of one schema into `slots`, up to [`COUNTED_TOGETHER`] bytes. Returns
 /// the results of decoding.

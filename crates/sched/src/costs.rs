@@ -1,11 +1,14 @@
 //! What decoding costs, as measured: from this follow the sizes of ops.
 
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Measurements of the last ops.
+///
+/// Threads write them at the same time; a measurement that is lost then does no harm.
 #[derive(Debug, Default)]
-pub(crate) struct Costs {
+pub struct Costs {
     /// Time of a record in 1/1024 ns; 0 before the first.
     record_time: AtomicU64,
     /// Time to prepare a record in 1/1024 ns.
@@ -18,49 +21,94 @@ pub(crate) struct Costs {
 
 impl Costs {
     /// Notes that making `rows` rows of `bytes` bytes took `time`.
-    pub(crate) fn note_rows(&self, rows: u64, bytes: u64, time: Duration) {
+    pub fn note_rows(&self, rows: u64, bytes: u64, time: Duration) {
         blend(&self.record_time, per_1024(nanos(time), rows));
         blend(&self.row_bytes, per_1024(bytes, rows));
     }
 
     /// Notes that preparing a payload of `bytes` bytes and `records` records took `time`, and that it
     /// takes `prepared` bytes now.
-    pub(crate) fn note_prepared(&self, bytes: u64, prepared: u64, records: u64, time: Duration) {
+    pub fn note_prepared(&self, bytes: u64, prepared: u64, records: u64, time: Duration) {
         blend(&self.expansion, per_1024(prepared, bytes));
         blend(&self.prepare_time, per_1024(nanos(time), records));
     }
 
+    /// What follows for `threads` threads and pieces of work that take `op_time`; `None` before the
+    /// first batch was measured.
+    pub fn schedule(&self, threads: usize, op_time: Duration) -> Option<Schedule> {
+        let ns = |average: &AtomicU64| average.load(Relaxed) as f64 / 1024.0;
+        self.is_measured().then(|| Schedule {
+            threads,
+            op_rows: self.rows_in(op_time),
+            row_ns: ns(&self.record_time),
+            prepare_ns: ns(&self.prepare_time),
+        })
+    }
+
     /// Whether the first batch was measured.
-    pub(crate) fn is_measured(&self) -> bool {
+    pub fn is_measured(&self) -> bool {
         self.record_time.load(Relaxed) > 0
     }
 
     /// Number of rows that take `time`; 1 before the first is measured.
-    pub(crate) fn rows_in(&self, time: Duration) -> u64 {
+    pub fn rows_in(&self, time: Duration) -> u64 {
         let rows = nanos(time).saturating_mul(1024);
         let rows = rows.checked_div(self.record_time.load(Relaxed));
         rows.unwrap_or(1).max(1)
     }
 
     /// Time in ns to make `rows` rows.
-    pub(crate) fn rows_ns(&self, rows: u64) -> u64 {
+    pub fn rows_ns(&self, rows: u64) -> u64 {
         rows.saturating_mul(self.record_time.load(Relaxed)) / 1024
     }
 
     /// Time in ns to prepare `records` records.
-    pub(crate) fn prepare_ns(&self, records: u64) -> u64 {
+    pub fn prepare_ns(&self, records: u64) -> u64 {
         records.saturating_mul(self.prepare_time.load(Relaxed)) / 1024
     }
 
     /// Bytes of a batch of `rows` rows, as far as is known.
-    pub(crate) fn batch_bytes(&self, rows: u64) -> u64 {
+    pub fn batch_bytes(&self, rows: u64) -> u64 {
         rows.saturating_mul(self.row_bytes.load(Relaxed)) / 1024
     }
 
     /// Bytes of prepared blocks whose payloads have `bytes` bytes, as far as is known.
-    pub(crate) fn prepared_bytes(&self, bytes: u64) -> u64 {
+    pub fn prepared_bytes(&self, bytes: u64) -> u64 {
         let expansion = self.expansion.load(Relaxed).max(1024);
         bytes.saturating_mul(expansion) / 1024
+    }
+}
+
+/// What was decided from the costs, and why.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Schedule {
+    /// Number of threads.
+    pub threads: usize,
+    /// Number of rows of a piece of work.
+    pub op_rows: u64,
+    /// Time in ns that a row takes.
+    pub row_ns: f64,
+    /// Time in ns that preparing a record takes; 0 if nothing is prepared.
+    pub prepare_ns: f64,
+}
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Schedule {
+            threads, op_rows, ..
+        } = self;
+        let [row, prepare] = [self.row_ns, self.prepare_ns].map(|ns| ns / 1e3);
+        let s = if *threads == 1 { "" } else { "s" };
+        write!(
+            f,
+            "{threads} thread{s}, at least {op_rows} rows at a time: "
+        )?;
+        write!(f, "decoding a row takes {row:.2} µs")?;
+        if prepare > 0.0 {
+            write!(f, ", decompressing one {prepare:.2} µs")?;
+        }
+        Ok(())
     }
 }
 

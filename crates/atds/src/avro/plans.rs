@@ -6,16 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use atds_features::{Feature, Features};
-use avro_block::Header;
 use avro_decode::limits::MAX_DEVIATIONS;
-use avro_decode::{Absent, Meanings, Plan, PlanError, PlanOptions, Schema, SchemaError};
+use avro_decode::{Absent, Meanings, Plan, PlanError, PlanOptions, Schema, SchemaError, Skipper};
 use tensor_batch::BatchSpec;
 
 use crate::avro::schema::FileSchemas;
-use crate::block::FileContext;
 use crate::limits::MAX_SCHEMA_BYTES;
-use crate::source::Lenience;
-use crate::tolerate::NamedOnce;
 use crate::{Error, avro};
 
 /// Compiles the features against each schema of the files.
@@ -30,10 +26,18 @@ pub(crate) struct Plans {
     known: Mutex<Known>,
 }
 
+/// What decodes the records of one schema.
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    pub(crate) plan: Arc<Plan>,
+    /// Finds the ends of records that are not read.
+    pub(crate) skipper: Skipper,
+}
+
 /// The schemas so far.
 #[derive(Debug, Default)]
 struct Known {
-    by_schema: HashMap<String, Arc<Plan>>,
+    by_schema: HashMap<String, Arc<Compiled>>,
     /// Size of the schemas in bytes.
     bytes: usize,
     /// The first file that the features fit.
@@ -70,11 +74,6 @@ impl Plans {
         self.features.spec()
     }
 
-    /// The maximum nesting of values.
-    pub(crate) fn max_depth(&self) -> usize {
-        self.options.decode.max_depth
-    }
-
     /// Checks the features against all `schemas`. Returns the schemas that add to the meanings of
     /// columns. Another process that gets these has the same columns.
     ///
@@ -106,7 +105,7 @@ impl Plans {
         let mut known = self.known();
         let is_first = known.first.is_none();
         let (absent, meanings) = (known.absent.len(), known.meanings.len());
-        self.plan(&mut known, schema, file)?;
+        self.compiled(&mut known, schema, file)?;
         Ok(is_first || known.absent.len() < absent || known.meanings.len() > meanings)
     }
 
@@ -124,31 +123,27 @@ impl Plans {
         }
     }
 
-    /// The context for decoding the blocks of the file at `path`, from its `header`.
-    pub(crate) fn context(&self, header: &Header, path: &Path) -> Result<FileContext, Error> {
-        let plan = self.plan(&mut self.known(), header.schema(), path)?;
-        Ok(FileContext {
-            path: path.to_owned(),
-            codec: header.codec(),
-            plan,
-            unpacked: false,
-            skipper: None,
-            lenience: Lenience::default(),
-            tolerated: Arc::default(),
-            named: NamedOnce::default(),
-        })
+    /// What decodes the records of the file at `path`, which have this schema.
+    pub(crate) fn of_file(&self, schema: &str, path: &Path) -> Result<Arc<Compiled>, Error> {
+        self.compiled(&mut self.known(), schema, path)
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn plan(&self, known: &mut Known, schema: &str, file: &Path) -> Result<Arc<Plan>, Error> {
-        if let Some(plan) = known.by_schema.get(schema) {
-            return Ok(plan.clone());
+    fn compiled(
+        &self,
+        known: &mut Known,
+        schema: &str,
+        file: &Path,
+    ) -> Result<Arc<Compiled>, Error> {
+        if let Some(compiled) = known.by_schema.get(schema) {
+            return Ok(compiled.clone());
         }
         let parsed = parse_by(schema, self.strict).map_err(|error| error.in_file(file))?;
         let options = options_for(&self.options, &known.meanings, quoted(file));
+        let skipper = Skipper::with_max_depth(&parsed, self.options.decode.max_depth);
         let plan = Plan::compile(&Arc::new(parsed), &self.features, &options);
         let plan = Arc::new(plan.map_err(|error| self.refused(known, error).in_file(file))?);
         known.meanings = plan.meanings().clone();
@@ -159,8 +154,9 @@ impl Plans {
             known.bytes = 0;
         }
         known.bytes += schema.len();
-        known.by_schema.insert(schema.to_owned(), plan.clone());
-        Ok(plan)
+        let compiled = Arc::new(Compiled { plan, skipper });
+        known.by_schema.insert(schema.to_owned(), compiled.clone());
+        Ok(compiled)
     }
 
     /// The error of features that do not fit a file's schema.
@@ -301,11 +297,6 @@ pub(crate) fn options_for(
     options.meanings = meanings.clone();
     options.origin = Some(origin.to_string().into());
     options
-}
-
-/// The schema in a file's header, parsed leniently.
-pub(crate) fn parse_schema(header: &Header) -> Result<Schema, Error> {
-    parse_text(header.schema())
 }
 
 /// The schema of a file; with `strict` it must follow the specification.

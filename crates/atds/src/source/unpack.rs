@@ -28,7 +28,7 @@ impl Packing {
     }
 
     /// The packing of a file that begins with `head`, if it is compiled in.
-    pub(crate) fn of_head(head: &[u8]) -> Option<Self> {
+    pub(super) fn of_head(head: &[u8]) -> Option<Self> {
         match head {
             [0x1f, 0x8b, 8, ..] if cfg!(feature = "deflate") => Some(Packing::Gzip),
             // A frame, or a skippable frame (RFC 8878, 3.1).
@@ -49,10 +49,10 @@ impl fmt::Display for Packing {
 }
 
 /// Number of bytes that identify the packing of a file.
-pub(crate) const HEAD: usize = 4;
+pub(super) const HEAD: usize = 4;
 
 /// The first bytes of a file, fewer only if it ends.
-pub(crate) fn read_head(reader: &mut impl Read) -> io::Result<Vec<u8>> {
+pub(super) fn read_head(reader: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut head = Vec::with_capacity(HEAD);
     reader.take(HEAD as u64).read_to_end(&mut head)?;
     Ok(head)

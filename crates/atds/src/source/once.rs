@@ -1,20 +1,20 @@
 //! Inputs that can be read only once: pipes, sockets, terminals and other devices.
 //!
-//! Such an input is opened once. Bytes that are read for its header are not lost: the opened blocks
-//! are kept here for the first iteration. A read can always be cancelled: a thread that waits for
-//! bytes regularly checks whether to stop.
+//! Such an input is opened once. Bytes that are read for its header are not lost: they are kept for
+//! the first iteration. A read can always be cancelled: a thread that waits for bytes regularly
+//! checks whether to stop.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{File, FileType, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::budget::Budget;
-use crate::source::FileBlocks;
-use crate::unpack::Packing;
+use atds_format::CancelFlag;
+
+use super::stream::Stream;
+use super::unpack::Packing;
 use crate::{Error, ErrorKind};
 
 /// The maximum wait for bytes before a thread checks whether to stop.
@@ -27,8 +27,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Debug, Default)]
 pub(crate) struct OnceInputs {
     inputs: Mutex<HashMap<PathBuf, Input>>,
-    /// The first file by name that is packed as a whole, among files whose headers were read.
-    packed: Mutex<Option<(PathBuf, Packing)>>,
+    /// The files that are packed as a whole, among those that were opened.
+    packed: Mutex<BTreeMap<PathBuf, Packing>>,
     stop: Stop,
 }
 
@@ -42,13 +42,13 @@ struct Input {
 #[derive(Debug)]
 enum State {
     Unread,
-    /// The header has been read.
-    Begun(Box<FileBlocks>),
+    /// Some bytes were read.
+    Begun(Arc<Stream>),
     Taken,
 }
 
 /// The inputs that one iteration reads. `None` if an input is not opened yet.
-pub(crate) type Claimed = HashMap<PathBuf, Option<Box<FileBlocks>>>;
+pub(crate) type Claimed = HashMap<PathBuf, Option<Arc<Stream>>>;
 
 impl OnceInputs {
     /// Registers the inputs among `found` that can be read only once. Each file comes with its
@@ -82,16 +82,19 @@ impl OnceInputs {
 
     /// Registers a file that is packed as a whole.
     pub(crate) fn note_packed(&self, path: &Path, packing: Packing) {
-        let mut packed = self.packed.lock().unwrap_or_else(PoisonError::into_inner);
-        if packed.as_ref().is_none_or(|(first, _)| path < first) {
-            *packed = Some((path.to_owned(), packing));
-        }
+        self.lock_packed().insert(path.to_owned(), packing);
     }
 
-    /// A file that is packed as a whole.
-    pub(crate) fn packed(&self) -> Option<(PathBuf, Packing)> {
-        let packed = self.packed.lock().unwrap_or_else(PoisonError::into_inner);
-        packed.clone()
+    /// The first file by name that is packed as a whole.
+    pub(crate) fn first_packed(&self) -> Option<(PathBuf, Packing)> {
+        let packed = self.lock_packed();
+        let (path, packing) = packed.first_key_value()?;
+        Some((path.clone(), *packing))
+    }
+
+    /// The packing of the file at `path`, if it is packed as a whole.
+    pub(crate) fn packing(&self, path: &Path) -> Option<Packing> {
+        self.lock_packed().get(path).copied()
     }
 
     /// Whether there are no such inputs.
@@ -112,85 +115,61 @@ impl OnceInputs {
         self.lock().contains_key(path)
     }
 
-    /// Calls `look` with the opened blocks of the input at `path`, and returns its result. Calls
-    /// `begin` if the input is not opened yet. The blocks are kept for the first iteration.
-    pub(crate) fn begun<T>(
-        &self,
-        path: &Path,
-        begin: impl FnOnce() -> Result<FileBlocks, Error>,
-        look: impl FnOnce(&FileBlocks) -> T,
-    ) -> Result<T, Error> {
+    /// The input at `path`, opened. What is read of it is kept for the first iteration.
+    ///
+    /// # Errors
+    /// The input cannot be opened, or an iteration has taken it.
+    pub(crate) fn begin(self: &Arc<Self>, path: &Path) -> Result<Arc<Stream>, Error> {
         let mut inputs = self.lock();
         if let Some(input) = inputs.get(path) {
             match &input.state {
-                State::Begun(blocks) => return Ok(look(blocks)),
+                State::Begun(stream) => return Ok(stream.clone()),
                 State::Taken => return Err(taken(input.name, path)),
                 State::Unread => {}
             }
         }
-        // The other end may be slow, so other inputs do not wait for it.
-        drop(inputs);
-        let blocks = begin()?;
-        let seen = look(&blocks);
-        inputs = self.lock();
+        let (file, _) = open_input(path).map_err(|error| Error::io(error, path))?;
+        let stream = Arc::new(Stream::once(file, path, self));
         if let Some(input) = inputs.get_mut(path) {
-            input.state = State::Begun(Box::new(blocks));
+            input.state = State::Begun(stream.clone());
         }
-        Ok(seen)
+        Ok(stream)
     }
 
-    /// Calls `look` with the opened input at `path`, and returns its result. Blocks that it reads
-    /// are kept for the first iteration. `None` if the header was not read, or the input is taken.
-    pub(crate) fn look_into<T>(
-        &self,
-        path: &Path,
-        look: impl FnOnce(&mut FileBlocks) -> T,
-    ) -> Option<T> {
-        let mut blocks = {
-            let mut inputs = self.lock();
-            let state = &mut inputs.get_mut(path)?.state;
-            match std::mem::replace(state, State::Taken) {
-                State::Begun(blocks) => blocks,
-                other => {
-                    *state = other;
-                    return None;
-                }
-            }
-        };
-        // Reading may be slow, so other inputs do not wait for it.
-        let seen = look(&mut blocks);
-        if let Some(input) = self.lock().get_mut(path) {
-            input.state = State::Begun(blocks);
+    /// The input at `path`, if some bytes of it were read for its header.
+    pub(crate) fn begun(&self, path: &Path) -> Option<Arc<Stream>> {
+        match &self.lock().get(path)?.state {
+            State::Begun(stream) => Some(stream.clone()),
+            _ => None,
         }
-        Some(seen)
     }
 
-    /// Takes all inputs for one iteration. Reading ends when `budget` is stopped.
+    /// Takes all inputs for one iteration.
     ///
     /// # Errors
     /// An iteration has taken an input already.
-    pub(crate) fn claim(&self, budget: &Arc<Budget>) -> Result<Claimed, Error> {
+    pub(crate) fn claim(&self) -> Result<Claimed, Error> {
         let mut inputs = self.lock();
         let is_taken = |(_, input): &(&PathBuf, &Input)| matches!(input.state, State::Taken);
         if let Some((path, input)) = inputs.iter().find(is_taken) {
             return Err(taken(input.name, path));
         }
         let claimed = inputs.iter_mut().map(|(path, input)| {
-            let blocks = match std::mem::replace(&mut input.state, State::Taken) {
-                State::Begun(blocks) => Some(blocks),
+            let stream = match std::mem::replace(&mut input.state, State::Taken) {
+                State::Begun(stream) => Some(stream),
                 _ => None,
             };
-            (path.clone(), blocks)
+            (path.clone(), stream)
         });
-        let claimed: Claimed = claimed.collect();
-        if !claimed.is_empty() {
-            self.stop.follow(budget);
-        }
-        Ok(claimed)
+        Ok(claimed.collect())
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Input>> {
         self.inputs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_packed(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Packing>> {
+        self.packed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -207,36 +186,42 @@ fn taken(input: &'static str, path: &Path) -> Error {
 /// A handle that cancels the reading of inputs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stop {
-    cancelled: Arc<AtomicBool>,
-    /// The budget of the iteration that reads.
-    budget: Arc<Mutex<Option<Arc<Budget>>>>,
+    cancelled: CancelFlag,
+    /// The flag of the iteration that reads.
+    iteration: Arc<Mutex<Option<CancelFlag>>>,
 }
 
 impl Stop {
-    /// Stops once `cancelled` is true.
-    pub(crate) fn when(cancelled: Arc<AtomicBool>) -> Self {
+    /// Stops once `cancelled` is set.
+    pub(crate) fn when(cancelled: CancelFlag) -> Self {
         Stop {
             cancelled,
-            budget: Arc::default(),
+            iteration: Arc::default(),
         }
     }
 
-    pub(crate) fn cancel(&self) {
-        self.cancelled.store(true, Relaxed);
+    /// A handle for another reader, which this one cancels, too.
+    pub(crate) fn another(&self) -> Self {
+        Stop::when(self.cancelled.clone())
     }
 
-    /// Stops once `budget` is stopped.
-    fn follow(&self, budget: &Arc<Budget>) {
-        let mut followed = self.budget.lock().unwrap_or_else(PoisonError::into_inner);
-        *followed = Some(budget.clone());
+    pub(crate) fn cancel(&self) {
+        self.cancelled.set();
+    }
+
+    /// Stops once `flag` is set.
+    pub(crate) fn follow(&self, flag: &CancelFlag) {
+        *self.lock() = Some(flag.clone());
     }
 
     fn is_set(&self) -> bool {
-        let budget = || {
-            let budget = self.budget.lock().unwrap_or_else(PoisonError::into_inner);
-            budget.as_ref().is_some_and(|budget| budget.stopped())
-        };
-        self.cancelled.load(Relaxed) || budget()
+        self.cancelled.is_set() || self.lock().as_ref().is_some_and(CancelFlag::is_set)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<CancelFlag>> {
+        self.iteration
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -271,7 +256,7 @@ fn id(path: &Path, _: &Metadata) -> PathBuf {
 
 /// Opens a file. Also returns the name of its kind if it can be read only once. Does not wait for
 /// the other end of a pipe.
-pub(crate) fn open(path: &Path) -> io::Result<(File, Option<&'static str>)> {
+pub(crate) fn open_input(path: &Path) -> io::Result<(File, Option<&'static str>)> {
     let file = open_at_once(path)?;
     let name = once_name(file.metadata()?.file_type());
     Ok((file, name))

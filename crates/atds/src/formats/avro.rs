@@ -1,0 +1,465 @@
+//! Avro container files for the pipeline, by way of `avro-block` and `avro-decode`.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use atds_format::{
+    BlockDesc, Blocks, Decoded, Decoder, Error, FileInfo, Format, Location, Match, Next, Payload,
+    Pos, PrepareJob, Prepared, Scratch, Tally, Upcoming,
+};
+use avro_block::{
+    Block, Codec, DecompressBuffer, DecompressError, DecompressJob, Decompressor, Frame, Framer,
+    Header, IndexEntry, IndexScan, MAGIC, Scan, SyncMarker,
+};
+use bytes::Bytes;
+use tensor_batch::RowSlots;
+
+use crate::avro;
+use crate::avro::file_blocks::framing;
+use crate::avro::plans::{Compiled, Plans};
+use crate::tolerate::{FaultLog, Lenience, NamedOnce};
+
+/// Avro container files, read by the features of a data set.
+#[derive(Clone, Debug)]
+pub(crate) struct AvroFormat {
+    pub(crate) plans: Arc<Plans>,
+    pub(crate) lenience: Lenience,
+    pub(crate) buffers: Arc<BufferPool>,
+    pub(crate) log: Arc<FaultLog>,
+}
+
+impl Format for AvroFormat {
+    fn name(&self) -> &'static str {
+        "avro"
+    }
+
+    fn sniff(&self, name: &str, head: &[u8]) -> Match {
+        if head.starts_with(&MAGIC) {
+            Match::Content
+        } else if name.ends_with(".avro") {
+            Match::Name
+        } else {
+            Match::No
+        }
+    }
+
+    fn open(&self, file: &FileInfo<'_>) -> Result<Box<dyn Blocks>, Error> {
+        let (limits, trailing) = framing(&self.lenience);
+        let opened = Opened {
+            format: self.clone(),
+            location: file.location.clone(),
+            codec: Codec::Null,
+        };
+        if let (false, Some(size)) = (file.payloads, file.size) {
+            return Ok(Box::new(ListedBlocks {
+                opened,
+                scan: IndexScan::new(size, limits, trailing),
+                sync: None,
+                entries: Vec::new(),
+                trailing_bytes: 0,
+            }));
+        }
+        let mut framer = Framer::with_limits(limits);
+        framer.set_trailing_bytes(trailing);
+        Ok(Box::new(FramedBlocks {
+            opened,
+            framer,
+            is_ended: false,
+        }))
+    }
+}
+
+/// A file that is framed.
+#[derive(Debug)]
+struct Opened {
+    format: AvroFormat,
+    location: Location,
+    codec: Codec,
+}
+
+impl Opened {
+    /// The decoder of the file's blocks.
+    fn decoder(&mut self, header: &Header) -> Result<Next, Error> {
+        self.codec = header.codec();
+        let AvroFormat {
+            plans,
+            lenience,
+            buffers,
+            log,
+        } = &self.format;
+        let path = self.location.path().unwrap_or(Path::new(""));
+        let compiled = plans.of_file(header.schema(), path);
+        Ok(Next::Decoder(Arc::new(AvroDecoder {
+            compiled: compiled.map_err(|error| Error::format(error.kind))?,
+            codec: self.codec,
+            lenience: *lenience,
+            buffers: buffers.clone(),
+            location: self.location.clone(),
+            log: log.clone(),
+            named: NamedOnce::default(),
+        })))
+    }
+
+    fn block(&self, index: u64, entry: &IndexEntry, payload: Payload) -> Next {
+        let head_len = entry.len - entry.payload_len - SyncMarker::LEN as u64;
+        Next::Block(BlockDesc {
+            index,
+            offset: entry.offset,
+            file_bytes: entry.len,
+            records: entry.count,
+            start: 0,
+            payload_offset: self.codec.is_null().then_some(entry.offset + head_len),
+            payload,
+            max_prepared: None,
+        })
+    }
+}
+
+/// The error of a container.
+#[cold]
+fn container(error: avro_block::Error) -> Error {
+    let mut located = match error.kind {
+        avro_block::ErrorKind::Io(error) => Error::new(atds_format::ErrorKind::Io(error)),
+        kind => Error::format(avro::ErrorKind::Container(kind)),
+    };
+    located.block = error.block;
+    located.at(error.offset)
+}
+
+/// The blocks of a file, in file order with their payloads.
+#[derive(Debug)]
+struct FramedBlocks {
+    opened: Opened,
+    framer: Framer,
+    is_ended: bool,
+}
+
+/// Bytes that are asked for at a time, as long as the file has not shown that it has more: a size
+/// may be damage.
+const FIRST_NEED: u64 = 128 << 10;
+
+impl Blocks for FramedBlocks {
+    fn next(&mut self) -> Result<Next, Error> {
+        loop {
+            match self.framer.next().map_err(container)? {
+                Frame::Header(header) => return self.opened.decoder(&header),
+                Frame::Block(block) => return Ok(self.block(block)),
+                Frame::NeedMore(_) if self.is_ended => {
+                    self.framer.finish().map_err(container)?;
+                    return Ok(Next::End);
+                }
+                Frame::NeedMore(more) => {
+                    let at = self.framer.end_offset();
+                    return Ok(Next::Need {
+                        range: at..at + more.min(at.max(FIRST_NEED)),
+                        sequential: true,
+                    });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn push(&mut self, _: u64, bytes: Bytes) {
+        if bytes.is_empty() {
+            self.is_ended = true;
+        } else {
+            self.framer.push(bytes);
+        }
+    }
+
+    fn resync(&mut self) -> bool {
+        self.framer.resync()
+    }
+
+    fn trailing_bytes(&self) -> u64 {
+        self.framer.trailing_bytes()
+    }
+}
+
+impl FramedBlocks {
+    fn block(&self, block: Block) -> Next {
+        let payload_offset = block.payload_offset();
+        Next::Block(BlockDesc {
+            index: block.index,
+            offset: block.offset,
+            file_bytes: block.len,
+            records: block.count,
+            start: 0,
+            payload_offset: self.opened.codec.is_null().then_some(payload_offset),
+            payload: Payload::Here(block.payload),
+            max_prepared: None,
+        })
+    }
+}
+
+/// The blocks of a file, listed by what is around their payloads.
+#[derive(Debug)]
+struct ListedBlocks {
+    opened: Opened,
+    scan: IndexScan,
+    sync: Option<SyncMarker>,
+    entries: Vec<IndexEntry>,
+    trailing_bytes: u64,
+}
+
+impl Blocks for ListedBlocks {
+    fn next(&mut self) -> Result<Next, Error> {
+        match self.scan.next().map_err(container)? {
+            Scan::Header(header) => {
+                self.sync = Some(header.sync());
+                self.opened.decoder(&header)
+            }
+            Scan::Block(entry) => {
+                let index = self.entries.len() as u64;
+                self.entries.push(entry);
+                let payload = Payload::Ranges {
+                    key: index,
+                    ranges: Arc::from([entry.offset..entry.offset + entry.len]),
+                };
+                Ok(self.opened.block(index, &entry, payload))
+            }
+            Scan::Need(range) => Ok(Next::Need {
+                range,
+                sequential: false,
+            }),
+            Scan::End { trailing_bytes } => {
+                self.trailing_bytes = trailing_bytes;
+                Ok(Next::End)
+            }
+        }
+    }
+
+    fn push(&mut self, at: u64, bytes: Bytes) {
+        self.scan.push(at, bytes);
+    }
+
+    fn payload(&self, block: &BlockDesc, ranges: Vec<Bytes>) -> Result<Vec<Bytes>, Error> {
+        let entry = self.entries.get(block.index as usize);
+        let (Some(entry), Some(sync), Some(bytes)) = (entry, self.sync, ranges.first()) else {
+            return Ok(ranges);
+        };
+        let block = entry.frame(bytes.clone(), sync, block.index);
+        Ok(vec![block.map_err(container)?.payload])
+    }
+
+    fn trailing_bytes(&self) -> u64 {
+        self.trailing_bytes
+    }
+}
+
+/// Decodes the blocks of a file.
+#[derive(Debug)]
+struct AvroDecoder {
+    compiled: Arc<Compiled>,
+    codec: Codec,
+    lenience: Lenience,
+    buffers: Arc<BufferPool>,
+    location: Location,
+    log: Arc<FaultLog>,
+    named: NamedOnce,
+}
+
+/// What a worker uses again and again.
+#[derive(Default)]
+struct AvroScratch {
+    decompressor: Decompressor,
+    buffers: Vec<DecompressBuffer>,
+    plan: avro_decode::Scratch,
+}
+
+impl AvroDecoder {
+    #[cold]
+    fn name_fault(&self, what: &str) {
+        self.named.name(&self.log, &self.location, what);
+    }
+}
+
+impl Decoder for AvroDecoder {
+    fn prepares(&self) -> bool {
+        !self.codec.is_null()
+    }
+
+    fn group(&self) -> usize {
+        Decompressor::preferred_group(self.codec)
+    }
+
+    fn most_records(&self, payload_bytes: u64) -> u64 {
+        let bytes = payload_bytes.saturating_mul(self.codec.max_expansion());
+        let most = bytes.checked_div(self.compiled.plan.min_record_len());
+        most.unwrap_or(u64::MAX)
+    }
+
+    fn prepare(&self, jobs: &mut [PrepareJob<'_>], scratch: &mut Scratch) {
+        let AvroScratch {
+            decompressor,
+            buffers,
+            ..
+        } = scratch.get();
+        self.buffers.take(jobs.len(), buffers);
+        decompressor.set_tolerates_checksums(self.lenience.tolerate.checksum);
+        let bad_checksums = decompressor.bad_checksums();
+        let work = jobs.iter().zip(buffers.iter_mut());
+        let mut work: Vec<_> = work
+            .map(|(job, buffer)| {
+                let payload = job.parts.first().map_or(&[][..], |part| part);
+                DecompressJob::new(payload, buffer, job.limit)
+            })
+            .collect();
+        decompressor.decompress_many(self.codec, &mut work);
+        let results: Vec<_> = work.into_iter().map(|job| job.result).collect();
+        for ((job, result), buffer) in jobs.iter_mut().zip(results).zip(buffers.drain(..)) {
+            let block = DecompressedBlock {
+                buffer,
+                pool: self.buffers.clone(),
+            };
+            job.result = match result {
+                Ok(_) => {
+                    let (bytes, memory) = (block.buffer.len(), block.buffer.capacity());
+                    Ok((Prepared::of_value(block, bytes, memory), Tally::default()))
+                }
+                Err(DecompressError::TooLarge { .. }) => {
+                    Err(Error::new(atds_format::ErrorKind::Limit { needed: None }))
+                }
+                Err(error) => Err(Error::format(avro::ErrorKind::Container(error.into()))),
+            };
+        }
+        let bad_checksums = decompressor.bad_checksums() - bad_checksums;
+        if bad_checksums > 0 {
+            self.name_fault("a block with a wrong checksum, or without one");
+            let mut good = jobs.iter_mut().filter_map(|job| job.result.as_mut().ok());
+            if let Some((_, tally)) = good.next() {
+                tally.bad_checksums += bad_checksums;
+            }
+        }
+    }
+
+    fn seek(&self, block: &Prepared, from: Pos, record: u64) -> Result<Pos, Error> {
+        let skipper = &self.compiled.skipper;
+        let skipped = skipper.skip(data(block), from.at as usize, record - from.record);
+        let at = skipped.map_err(|error| decode_error(error, from.record))?;
+        Ok(Pos {
+            record,
+            at: at as u64,
+        })
+    }
+
+    fn decode(
+        &self,
+        block: &Prepared,
+        at: Pos,
+        records: u64,
+        rows: &mut RowSlots<'_>,
+        scratch: &mut Scratch,
+        upcoming: Option<Upcoming<'_>>,
+    ) -> Result<Decoded, Error> {
+        let AvroScratch { plan: scratch, .. } = scratch.get();
+        if let Some(upcoming) = upcoming {
+            scratch.prefetch_next(next_bytes(&upcoming));
+        }
+        let plan = &self.compiled.plan;
+        let done = plan.execute_with(scratch, data(block), at.at as usize, records as usize, rows);
+        let done = done.map_err(|error| decode_error(error, at.record))?;
+        let mut tally = Tally::default();
+        tally.dropped_entries = done.dropped;
+        tally.truncated_lists = done.truncated;
+        tally.replaced_texts = done.replaced;
+        let pos = Pos {
+            record: at.record + records,
+            at: done.position as u64,
+        };
+        Ok(Decoded { pos, tally })
+    }
+
+    fn finish(&self, block: &Prepared, at: Pos) -> Result<Tally, Error> {
+        let left = data(block).len() - at.at as usize;
+        let mut tally = Tally::default();
+        if left > 0 && self.lenience.tolerate.trailing_block_bytes {
+            self.name_fault("bytes left in a block after its records");
+            tally.trailing_block_bytes = left as u64;
+        } else if left > 0 {
+            let records = at.record;
+            let error = Error::format(avro::ErrorKind::TrailingBytes { records, left });
+            return Err(error.at_prepared(at.at));
+        }
+        Ok(tally)
+    }
+}
+
+#[cold]
+fn decode_error(error: avro_decode::DecodeError, first: u64) -> Error {
+    let mut located =
+        Error::format(avro::ErrorKind::Decode(error.kind)).at_prepared(error.offset as u64);
+    located.record = error.record.map(|record| first + record);
+    located.field = error.field;
+    located
+}
+
+/// The bytes of records that are decoded next, about as many as they are.
+fn next_bytes<'a>(upcoming: &Upcoming<'a>) -> &'a [u8] {
+    let bytes = data(upcoming.block);
+    let bytes = bytes.get(upcoming.at.at as usize..).unwrap_or_default();
+    let len = (bytes.len() / 8).max(1024).min(bytes.len());
+    &bytes[..len]
+}
+
+/// The records of a block.
+fn data(block: &Prepared) -> &[u8] {
+    match block.as_bytes() {
+        Some(bytes) => bytes,
+        None => block
+            .value::<DecompressedBlock>()
+            .map_or(&[], |block| &*block.buffer),
+    }
+}
+
+/// The records of a compressed block, in memory that is used again.
+#[derive(Debug)]
+struct DecompressedBlock {
+    buffer: DecompressBuffer,
+    pool: Arc<BufferPool>,
+}
+
+impl Drop for DecompressedBlock {
+    fn drop(&mut self) {
+        self.pool.give_back(std::mem::take(&mut self.buffer));
+    }
+}
+
+/// Buffers of decompressed blocks that are not used.
+#[derive(Debug, Default)]
+pub(crate) struct BufferPool(Mutex<Buffers>);
+
+#[derive(Debug, Default)]
+struct Buffers {
+    buffers: Vec<DecompressBuffer>,
+    /// What they take in bytes.
+    bytes: usize,
+}
+
+/// Bytes of unused buffers that are kept.
+const MAX_UNUSED_BYTES: usize = 64 << 20;
+
+impl BufferPool {
+    /// Adds buffers to `to` until there are `count`.
+    fn take(&self, count: usize, to: &mut Vec<DecompressBuffer>) {
+        let mut unused = self.lock();
+        while to.len() < count {
+            let buffer = unused.buffers.pop().unwrap_or_default();
+            unused.bytes -= buffer.capacity();
+            to.push(buffer);
+        }
+    }
+
+    fn give_back(&self, buffer: DecompressBuffer) {
+        let mut unused = self.lock();
+        if unused.bytes + buffer.capacity() <= MAX_UNUSED_BYTES {
+            unused.bytes += buffer.capacity();
+            unused.buffers.push(buffer);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Buffers> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

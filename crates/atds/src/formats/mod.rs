@@ -1,0 +1,3 @@
+//! The formats that the pipeline reads, a file each.
+
+pub(crate) mod avro;

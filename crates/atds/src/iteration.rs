@@ -1,0 +1,86 @@
+//! The files of one iteration, as the pipeline reads them.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use atds_format::{ByteSource, Format, Location};
+
+use crate::formats::avro::AvroFormat;
+use crate::source::{Claimed, Mappings, OnceInputs, open};
+use crate::tolerate::FaultLog;
+use crate::{Error, ErrorKind};
+
+/// The files of one iteration.
+#[derive(Debug)]
+pub(crate) struct IterationFiles {
+    pub(crate) files: Arc<[PathBuf]>,
+    pub(crate) format: Arc<AvroFormat>,
+    pub(crate) mappings: Option<Arc<Mappings>>,
+    pub(crate) inputs: Arc<OnceInputs>,
+    pub(crate) claimed: Mutex<Claimed>,
+    /// Whether blocks are read in another order than the file's.
+    pub(crate) shuffle_blocks: bool,
+    pub(crate) log: Arc<FaultLog>,
+    /// Number of bytes after the last blocks of files that were left out.
+    pub(crate) trailing_bytes: AtomicU64,
+    /// The most bytes that were mapped at a time.
+    pub(crate) mapped_peak: AtomicU64,
+}
+
+impl atds_pipeline::Files for IterationFiles {
+    fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    fn location(&self, file: usize) -> Location {
+        self.files[file].clone().into()
+    }
+
+    fn source(&self, file: usize) -> io::Result<Arc<dyn ByteSource>> {
+        let path = &self.files[file];
+        let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(stream) = claimed.get_mut(path).and_then(Option::take) {
+            return Ok(stream);
+        }
+        drop(claimed);
+        let source = open(path, self.mappings.as_ref(), &self.inputs)?;
+        if let Some(mappings) = &self.mappings {
+            self.mapped_peak.fetch_max(mappings.bytes(), Relaxed);
+        }
+        match self.inputs.packing(path) {
+            Some(packing) if self.shuffle_blocks => {
+                let reason = NO_SHUFFLING;
+                Err(io::Error::other(ErrorKind::Packed { packing, reason }))
+            }
+            _ => Ok(source),
+        }
+    }
+
+    fn format(&self, _: usize) -> Arc<dyn Format> {
+        self.format.clone()
+    }
+
+    fn framed(&self, file: usize, trailing_bytes: u64) {
+        if trailing_bytes > 0 {
+            self.trailing_bytes.fetch_add(trailing_bytes, Relaxed);
+            let unit = if trailing_bytes == 1 { "byte" } else { "bytes" };
+            let what = format!("{trailing_bytes} {unit} after the last block");
+            self.log.name(&self.location(file), &what);
+        }
+    }
+}
+
+/// Why the blocks of a packed file are not shuffled, and what to do.
+pub(crate) const NO_SHUFFLING: &str = "leave `shuffle_blocks` out, or unpack the file";
+
+impl IterationFiles {
+    /// An error of the pipeline, as the data set has it.
+    #[cold]
+    pub(crate) fn error(&self, error: atds_pipeline::Error) -> Error {
+        let path = error.place.location.as_ref().and_then(Location::path);
+        let is_packed = path.is_some_and(|path| self.inputs.packing(path).is_some());
+        Error::from(error).unpacked(is_packed)
+    }
+}
