@@ -280,7 +280,7 @@ impl Dataset {
         let mut settings = Settings::clone(&self.settings);
         let records = all.start + records.start..all.start + records.end;
         // Slices of the same epoch are shuffled differently.
-        settings.pipeline.stream = records.start;
+        settings.pipeline.stream.rank = records.start;
         settings.pipeline.slice = Some(Slice {
             records,
             file_records,

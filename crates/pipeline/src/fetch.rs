@@ -77,7 +77,7 @@ impl Fetcher {
             Access::Immediate => self
                 .source
                 .check(offset)
-                .map_err(|error| self.failed(error)),
+                .map_err(|error| self.failed(error, None)),
             _ => Ok(()),
         }
     }
@@ -218,7 +218,7 @@ impl Fetcher {
         else {
             return Err(Stop::Cancelled);
         };
-        let bytes = answer.map_err(|error| self.failed(error))?;
+        let bytes = answer.map_err(|error| self.failed(error, Some(range.start)))?;
         Ok((range, bytes))
     }
 
@@ -251,9 +251,11 @@ impl Fetcher {
     }
 
     #[cold]
-    fn failed(&self, error: io::Error) -> Stop {
+    fn failed(&self, error: io::Error, offset: Option<u64>) -> Stop {
         let error = Error::new(ErrorKind::Io(Arc::new(error)));
-        Stop::Failed(error.in_file(self.source.location()))
+        let mut error = error.in_file(self.source.location());
+        error.place.offset = offset;
+        Stop::Failed(error)
     }
 }
 

@@ -24,6 +24,7 @@ use crate::sequence::Sequence;
 use crate::slice::{FilePart, overlaps};
 use crate::stats::Counters;
 use crate::tuning::READS_UNDER_WAY;
+use crate::worker::block_error;
 use crate::{Error, ErrorKind, Options};
 
 /// The planning thread's state.
@@ -457,7 +458,7 @@ impl Framing {
             Ok(all)
         };
         let tally = job.result.and_then(check);
-        let tally = tally.map_err(|error| block.error(error))?;
+        let tally = tally.map_err(|error| block_error(block, error, MAX_EMPTY_BYTES))?;
         self.counters.add_tally(&tally);
         Ok(())
     }

@@ -118,7 +118,8 @@ impl Counters {
     }
 
     pub(crate) fn add_dropped_records(&self, records: u64) {
-        self.dropped_records.fetch_add(records, Relaxed);
+        let add = |all: u64| Some(all.saturating_add(records));
+        let _ = self.dropped_records.fetch_update(Relaxed, Relaxed, add);
     }
 
     /// Stops the clock.

@@ -564,7 +564,7 @@ fn is_limit(error: &atds_format::Error) -> bool {
 }
 
 #[cold]
-fn block_error(block: &Block, error: atds_format::Error, limit: usize) -> Error {
+pub(crate) fn block_error(block: &Block, error: atds_format::Error, limit: usize) -> Error {
     if is_limit(&error) {
         return block.locate(Error::new(ErrorKind::BlockTooLarge { limit }));
     }

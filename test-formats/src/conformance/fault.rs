@@ -1,5 +1,6 @@
 //! Deliberate faults, around the pipeline: in its options, its files, or what it gives out.
 
+use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -7,8 +8,7 @@ use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
-use atds_format::Error as FormatError;
-use atds_format::{ByteSource, Format};
+use atds_format::{ByteSource, Format, Location};
 use atds_pipeline::{Batches, Error, Files, Options, Pipeline, Stream};
 
 use super::probe::{Probe, ProbeFormat, ProbeSource};

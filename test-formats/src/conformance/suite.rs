@@ -1,10 +1,11 @@
 //! What checks share: the data, runs of the pipeline, and their outcome.
 
+use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atds_format::{ByteSource, Error as FormatError, Format};
+use atds_format::{ByteSource, Format, Location};
 use atds_pipeline::{Error, Files, Options};
 
 use super::fault::{Fault, Running};

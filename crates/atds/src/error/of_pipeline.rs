@@ -133,10 +133,10 @@ mod tests {
             (io(of_unpacking()), unpacking.clone()),
             (
                 io(io::Error::other(ErrorKind::FileShrank {
-                    mapped: 10,
+                    before: 10,
                     now: 1,
                 })),
-                "the file shrank from 10 to 1 byte while it was mapped".to_owned(),
+                "the file shrank from 10 to 1 byte while it was read".to_owned(),
             ),
             (
                 format(ErrorKind::ReadOnce {
