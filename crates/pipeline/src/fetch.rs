@@ -82,6 +82,14 @@ impl Fetcher {
         }
     }
 
+    /// Number of reads that are best under way at once.
+    pub(crate) fn most_under_way(&self) -> usize {
+        match self.access {
+            Access::Deferred => READS_UNDER_WAY,
+            _ => 1,
+        }
+    }
+
     pub(crate) fn is_immediate(&self) -> bool {
         self.access == Access::Immediate
     }

@@ -23,7 +23,6 @@ use crate::planner::Planner;
 use crate::sequence::Sequence;
 use crate::slice::{FilePart, overlaps};
 use crate::stats::Counters;
-use crate::tuning::READS_UNDER_WAY;
 use crate::worker::block_error;
 use crate::{Error, ErrorKind, Options};
 
@@ -36,6 +35,8 @@ pub(crate) struct Framing {
     pub(crate) pool: Arc<ReadPool>,
     pub(crate) planner: Planner,
     pub(crate) sequence: Sequence,
+    /// Bytes of a read.
+    pub(crate) read_size: usize,
     /// Bytes of the memory limit that may be taken before a batch needs them.
     pub(crate) ahead: u64,
 }
@@ -140,7 +141,7 @@ impl Framing {
             .map_err(|error| Error::new(ErrorKind::Io(Arc::new(error))).in_file(&location))?;
         let fetcher = Fetcher::new(
             source,
-            self.options.read_size,
+            self.read_size,
             self.pool.clone(),
             self.flow.clone(),
             self.counters.clone(),
@@ -307,8 +308,9 @@ impl Framing {
             return self.push_here(file, &framed, records);
         };
         let bytes = desc.payload.bytes();
-        while file.list.len() >= READS_UNDER_WAY
-            || !file.list.is_empty() && !self.flow.memory.fits(bytes)
+        let most = file.fetcher.most_under_way();
+        while file.list.len() >= most
+            || !file.list.is_empty() && self.flow.memory.held().saturating_add(bytes) > self.ahead
         {
             self.take_first(file)?;
         }

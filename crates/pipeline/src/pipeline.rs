@@ -22,6 +22,7 @@ use crate::planner::{Batching, Planner};
 use crate::sequence::Sequence;
 use crate::slice::Slice;
 use crate::stats::{Counters, Stats, StatsHandle};
+use crate::tuning::{MIN_READ_SIZE, READ_AHEAD_SHARE};
 use crate::worker::Worker;
 use crate::{Error, ErrorKind};
 
@@ -169,6 +170,7 @@ impl Batches {
                 stream: options.stream,
             }),
             sequence: Sequence::new(flow.clone(), costs.clone(), workers, options),
+            read_size: read_size(options),
             ahead: options.memory_limit - options.memory_limit / 4,
         };
         let mut batches = Batches {
@@ -333,6 +335,12 @@ impl fmt::Debug for Batches {
             .field("is_over", &self.is_over)
             .finish_non_exhaustive()
     }
+}
+
+/// Bytes of a read: fewer under a small limit, so that there is memory for more than one.
+fn read_size(options: &Options) -> usize {
+    let most = usize::try_from(options.memory_limit / READ_AHEAD_SHARE).unwrap_or(usize::MAX);
+    options.read_size.min(most).max(MIN_READ_SIZE)
 }
 
 /// Stops the iteration if its thread panics.

@@ -46,3 +46,6 @@ pub(crate) const PIECE_TIME: Duration = Duration::from_millis(4);
 
 /// Rows of a piece of the first batch at least: fewer are made sooner than other workers begin.
 pub(crate) const FIRST_PIECE_ROWS: u64 = 16;
+
+/// Bytes of a read at least, under a limit of memory that allows no more.
+pub(crate) const MIN_READ_SIZE: usize = 1 << 10;

@@ -117,6 +117,7 @@ impl Headers<'_> {
         let lenience = Lenience::default();
         let blocks = if self.inputs.has(path) {
             let stream = self.inputs.begin(path)?;
+            stream.wait().map_err(|error| Error::io(error, path))?;
             let blocks = FileBlocks::replay(&stream, path, HEADER_BUFFER_SIZE, &lenience);
             let is_packed = self.inputs.packing(path).is_some();
             blocks.map_err(|error| error.unpacked(is_packed))?

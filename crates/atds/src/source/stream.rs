@@ -88,6 +88,11 @@ impl Stream {
         }
     }
 
+    /// Waits for the first bytes, which tell whether the input is packed.
+    pub(crate) fn wait(&self) -> io::Result<()> {
+        self.lock().begin(&self.stop)
+    }
+
     /// A reader from the start of the input on. What it reads is kept.
     pub(crate) fn replay(self: &Arc<Self>) -> Replay {
         Replay {
@@ -103,9 +108,7 @@ impl Stream {
 
 impl State {
     fn read(&mut self, buffer: &mut [u8], stop: &Stop) -> io::Result<usize> {
-        if let Input::Unread { .. } = self.input {
-            self.begin(stop)?;
-        }
+        self.begin(stop)?;
         let Input::Reading(reader) = &mut self.input else {
             return Err(io::Error::other("the input could not be read before"));
         };
@@ -120,13 +123,15 @@ impl State {
     /// Waits for the first bytes, which tell whether the input is packed.
     fn begin(&mut self, stop: &Stop) -> io::Result<()> {
         let input = std::mem::replace(&mut self.input, Input::Failed);
-        if let Input::Unread { file, path, inputs } = input {
-            let reading = Reading::of_head(OnceReader::new(file, &path, stop))?;
-            if let Some(packing) = reading.packing {
-                inputs.note_packed(&path, packing);
-            }
-            self.input = Input::Reading(reading.reader);
+        let Input::Unread { file, path, inputs } = input else {
+            self.input = input;
+            return Ok(());
+        };
+        let reading = Reading::of_head(OnceReader::new(file, &path, stop))?;
+        if let Some(packing) = reading.packing {
+            inputs.note_packed(&path, packing);
         }
+        self.input = Input::Reading(reading.reader);
         Ok(())
     }
 

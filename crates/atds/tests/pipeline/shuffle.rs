@@ -1,10 +1,10 @@
 //! With shuffling, every record comes once an epoch. Seed and epoch fix the order.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use atds::{Codec, DatasetBuilder, Threads};
-use atds_shuffle::Sampler;
+use atds_shuffle::{Stream, Window};
 
 use crate::common::{Folder, LAYOUTS, read_all};
 
@@ -92,10 +92,10 @@ fn the_order_is_the_same_for_every_option_of_speed() {
     }
 }
 
-/// A new block takes the first free slot of the window. The rows of a batch are in the order of the
+/// A new block takes the slot that became free last. The rows of a batch are in the order of the
 /// slots.
 #[test]
-fn the_order_is_that_of_places_in_the_window() {
+fn the_order_is_that_of_slots_in_the_window() {
     for (batch, shuffle, block) in [
         (30, 100, 9),
         (1, 20, 9),
@@ -109,10 +109,9 @@ fn the_order_is_that_of_places_in_the_window() {
         for epoch in 0..3 {
             let dataset = folder.rows(batch).shuffle_buffer_size(shuffle).seed(11);
             let found = read_all(dataset.build().unwrap().epoch(epoch));
-            let sampler = Sampler::new(11, epoch);
-            let blocks = blocks_of(block);
+            let window = Window::new(11, epoch, Stream::default());
             let target = (batch + shuffle) as u64;
-            let expected = batches_from_places(blocks, sampler, batch as u64, target);
+            let expected = batches_of_slots(blocks_of(block), window, batch as u64, target);
             assert_eq!(
                 found, expected,
                 "{shuffle} for batches of {batch}, {block} a block"
@@ -131,46 +130,30 @@ fn blocks_of(records: usize) -> impl Iterator<Item = Range<i64>> {
 }
 
 /// The batches of an epoch as ids, computed from the slots.
-fn batches_from_places(
+fn batches_of_slots(
     mut blocks: impl Iterator<Item = Range<i64>>,
-    mut sampler: Sampler,
+    mut window: Window,
     batch: u64,
     target: u64,
 ) -> Vec<Vec<i64>> {
-    let mut positions: Vec<Range<i64>> = Vec::new();
+    let mut slots: BTreeMap<usize, Range<i64>> = BTreeMap::new();
     let mut batches = Vec::new();
     loop {
-        let unread = |positions: &[Range<i64>]| -> Vec<u64> {
-            positions
-                .iter()
-                .map(|block| (block.end - block.start) as u64)
-                .collect()
-        };
-        while unread(&positions).iter().sum::<u64>() < target
+        while window.records() < target
             && let Some(block) = blocks.next()
         {
-            match positions.iter_mut().find(|block| block.is_empty()) {
-                Some(position) => *position = block,
-                None => positions.push(block),
-            }
+            slots.insert(window.push((block.end - block.start) as u64), block);
         }
-        let unread = unread(&positions);
-        let mut counts = vec![0; positions.len()];
-        sampler.draw(&unread, batch, &mut counts);
-        let mut rows = Vec::new();
-        for (position, count) in counts
-            .into_iter()
-            .enumerate()
-            .filter(|(_, count)| *count > 0)
-        {
-            rows.extend(positions[position].by_ref().take(count as usize));
-        }
-        if rows.is_empty() {
+        let rows = batch.min(window.records());
+        let mut ids = Vec::new();
+        window.draw(rows, |slot, records| {
+            let block = slots.get_mut(&slot).unwrap();
+            ids.extend(block.take(records as usize));
+        });
+        if ids.is_empty() {
             return batches;
         }
-        batches.push(rows);
-        let behind = positions.iter().rev().take_while(|block| block.is_empty());
-        positions.truncate(positions.len() - behind.count());
+        batches.push(ids);
     }
 }
 
