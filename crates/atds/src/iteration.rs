@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use atds_format::{ByteSource, Format, Location};
 
+use crate::error::Place;
 use crate::formats::avro::AvroFormat;
 use crate::source::{Claimed, Mappings, OnceInputs, open};
 use crate::tolerate::FaultLog;
@@ -79,8 +80,21 @@ impl IterationFiles {
     /// An error of the pipeline, as the data set has it.
     #[cold]
     pub(crate) fn error(&self, error: atds_pipeline::Error) -> Error {
-        let path = error.place.location.as_ref().and_then(Location::path);
-        let is_packed = path.is_some_and(|path| self.inputs.packing(path).is_some());
-        Error::from(error).unpacked(is_packed)
+        let mut error = Error::from(error);
+        self.note_packed(&mut error.place);
+        if let ErrorKind::ShapesDiffer {
+            first: Some(first), ..
+        } = &mut error.kind
+        {
+            self.note_packed(&mut first.0);
+        }
+        error
+    }
+
+    /// Says whether the file of a place is packed as a whole: offsets are then those of the unpacked
+    /// file.
+    fn note_packed(&self, place: &mut Place) {
+        let path = place.location.as_ref().and_then(Location::path);
+        place.unpacked = path.is_some_and(|path| self.inputs.packing(path).is_some());
     }
 }

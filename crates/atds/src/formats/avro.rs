@@ -213,9 +213,10 @@ impl Blocks for ListedBlocks {
             Scan::Block(entry) => {
                 let index = self.entries.len() as u64;
                 self.entries.push(entry);
+                let range = entry.offset..entry.offset + entry.len;
                 let payload = Payload::Ranges {
                     key: index,
-                    ranges: Arc::from([entry.offset..entry.offset + entry.len]),
+                    ranges: std::iter::once(range).collect(),
                 };
                 Ok(self.opened.block(index, &entry, payload))
             }
