@@ -13,7 +13,9 @@ use crate::short::Short;
 use crate::sizes::Sizes;
 use crate::spec::Placement;
 use crate::values::each_values;
-use crate::{Batch, BatchSpec, ColumnKind, Recycler, RowSlots, Segment, Slot, UNKNOWN};
+use crate::{
+    Batch, BatchSpec, ColumnKind, KeepMemory, Kept, Recycler, RowSlots, Segment, Slot, UNKNOWN,
+};
 
 /// Builds batches, one after another, in recycled memory.
 ///
@@ -64,6 +66,17 @@ impl BatchBuilder {
             levels: vec![Vec::new(); columns],
             emptied: Arc::default(),
         }
+    }
+
+    /// Has `keeper` count the memory of dropped batches that is kept for later ones. Call this before
+    /// the first batch.
+    pub fn set_keeper(&mut self, keeper: Arc<dyn KeepMemory>) {
+        self.recycler.set_keeper(keeper);
+    }
+
+    /// The memory of dropped batches that is kept for later ones.
+    pub fn kept(&self) -> Kept {
+        self.recycler.kept()
     }
 
     /// The columns.

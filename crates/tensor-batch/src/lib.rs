@@ -34,6 +34,7 @@ pub use gather::GatherTask;
 pub use half;
 pub use owned::{ColumnMut, OwnedColumn, ValuesMut};
 pub use owned_slots::OwnedRowSlots;
+pub use recycle::{KeepMemory, Kept};
 #[doc(hidden)]
 pub use reuse::reuse;
 pub use scalar::Scalar;
