@@ -1,6 +1,9 @@
 //! A block on its way through the pipeline: its payload, and the positions of records in it.
 
-use std::sync::atomic::{AtomicBool, Ordering::AcqRel};
+use std::sync::atomic::{
+    AtomicBool, AtomicU64,
+    Ordering::{AcqRel, Relaxed, Release},
+};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use atds_format::{BlockDesc, Decoder, Location, Pos, Prepared};
@@ -8,7 +11,7 @@ use bytes::Bytes;
 
 use crate::error::Place;
 use crate::memory::Lease;
-use crate::tuning::{MAX_HINTS, MAX_PAIRS};
+use crate::tuning::{BLOCK_BYTES, MAX_HINTS, MAX_PAIRS};
 use crate::{Error, ErrorKind};
 
 /// What the blocks of one file and schema have in common.
@@ -29,6 +32,8 @@ pub(crate) struct Block {
     payload_offset: Option<u64>,
     pub(crate) records: u64,
     start: Pos,
+    /// The most bytes of the prepared payload, if the framing says so.
+    pub(crate) max_prepared: Option<u64>,
     pub(crate) payload: Arc<SharedPayload>,
     /// Positions that workers have found, in the order of their records.
     hints: Mutex<Vec<Pos>>,
@@ -46,6 +51,48 @@ pub(crate) struct SharedPayload {
     pub(crate) is_shared: bool,
     is_claimed: AtomicBool,
     prepared: OnceLock<Result<(Prepared, Option<Lease>), Error>>,
+    /// Bytes of the prepared payload that count as made early.
+    early: AtomicU64,
+    pub(crate) size: Arc<PreparedSize>,
+    /// The planner's: the number of blocks in the window, and whether a batch has read one.
+    in_window: AtomicU64,
+    is_begun: AtomicBool,
+}
+
+/// Bytes of a prepared payload, once it is prepared.
+#[derive(Debug, Default)]
+pub(crate) struct PreparedSize(AtomicU64);
+
+impl PreparedSize {
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+
+    pub(crate) fn set(&self, bytes: u64) {
+        self.0.store(bytes, Relaxed);
+    }
+}
+
+/// The place of a record.
+#[derive(Clone, Debug)]
+pub(crate) struct RecordPlace {
+    file: Arc<FileContext>,
+    block: u64,
+    offset: u64,
+    record: u64,
+}
+
+impl RecordPlace {
+    #[cold]
+    pub(crate) fn place(&self) -> Place {
+        Place {
+            location: Some(self.file.location.clone()),
+            block: Some(self.block),
+            offset: Some(self.offset),
+            record: Some(self.record),
+            ..Place::default()
+        }
+    }
 }
 
 impl Block {
@@ -60,6 +107,7 @@ impl Block {
             offset: desc.offset,
             payload_offset: desc.payload_offset,
             records: desc.records,
+            max_prepared: desc.max_prepared,
             start: Pos {
                 record: 0,
                 at: desc.start,
@@ -131,14 +179,12 @@ impl Block {
     }
 
     /// The place of record `record` of the block.
-    #[cold]
-    pub(crate) fn place(&self, record: u64) -> Place {
-        Place {
-            location: Some(self.file.location.clone()),
-            block: Some(self.index),
-            offset: Some(self.offset),
-            record: Some(record),
-            ..Place::default()
+    pub(crate) fn place(&self, record: u64) -> RecordPlace {
+        RecordPlace {
+            file: self.file.clone(),
+            block: self.index,
+            offset: self.offset,
+            record,
         }
     }
 
@@ -174,14 +220,53 @@ impl SharedPayload {
             parts: Mutex::new((parts, lease)),
             is_claimed: AtomicBool::new(false),
             prepared: OnceLock::new(),
+            early: AtomicU64::new(0),
+            size: Arc::default(),
+            in_window: AtomicU64::new(0),
+            is_begun: AtomicBool::new(false),
         }
     }
+
+    // The planner.
+
+    /// Bytes that the payload counts for in the window until a batch reads it.
+    pub(crate) fn window_bytes(&self) -> u64 {
+        self.bytes.saturating_add(BLOCK_BYTES)
+    }
+
+    /// Adds a block of the window. Whether it is the only one.
+    pub(crate) fn enter(&self) -> bool {
+        self.in_window.fetch_add(1, Relaxed) == 0
+    }
+
+    /// Notes that a batch reads the payload. Whether it is the first.
+    pub(crate) fn begin(&self) -> bool {
+        !self.is_begun.swap(true, Relaxed)
+    }
+
+    /// Whether a batch of the plan has read the payload.
+    pub(crate) fn is_begun(&self) -> bool {
+        self.is_begun.load(Relaxed)
+    }
+
+    /// Removes a block of the window. Whether it was the last one.
+    pub(crate) fn leave(&self) -> bool {
+        let is_last = self.in_window.fetch_sub(1, Relaxed) == 1;
+        if is_last {
+            self.is_begun.store(false, Relaxed);
+        }
+        is_last
+    }
+
+    // Workers.
 
     /// Has the payload be decoded as it is.
     pub(crate) fn take_as_it_is(&self) {
         if self.claim() {
             let bytes = lock(&self.parts).0.first().cloned();
-            self.set(Ok((Prepared::of_bytes(bytes.unwrap_or_default()), None)));
+            // The payload itself counts, and nothing more.
+            let prepared = Prepared::of_bytes(bytes.unwrap_or_default());
+            let _ = self.prepared.set(Ok((prepared, None)));
         }
     }
 
@@ -196,6 +281,24 @@ impl SharedPayload {
         !self.is_claimed.swap(true, AcqRel)
     }
 
+    /// Lets another worker prepare the payload.
+    pub(crate) fn give_up(&self) {
+        self.is_claimed.store(false, Release);
+    }
+
+    pub(crate) fn is_claimed(&self) -> bool {
+        self.is_claimed.load(Relaxed)
+    }
+
+    /// Bytes that count as made early.
+    pub(crate) fn early(&self) -> u64 {
+        self.early.load(Relaxed)
+    }
+
+    pub(crate) fn set_early(&self, bytes: u64) {
+        self.early.store(bytes, Relaxed);
+    }
+
     /// The bytes of the payload; none if it was prepared for all.
     pub(crate) fn parts(&self) -> Vec<Bytes> {
         lock(&self.parts).0.clone()
@@ -207,6 +310,13 @@ impl SharedPayload {
         let is_new = prepared
             .as_ref()
             .is_ok_and(|(prepared, _)| prepared.as_bytes().is_none());
+        if let Ok((prepared, _)) = &prepared {
+            let bytes = match is_new {
+                true => prepared.memory_bytes() as u64,
+                false => self.bytes,
+            };
+            self.size.set(bytes);
+        }
         // Claimed by one worker alone.
         let _ = self.prepared.set(prepared);
         if is_new {

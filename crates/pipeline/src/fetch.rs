@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use atds_format::{Access, BufferPool, ByteSource, Completion, ReadBuffer};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
 use crate::error::Stop;
 use crate::flow::Flow;
-use crate::memory::Memory;
+use crate::memory::{Cache, Lease, Memory};
 use crate::stats::Counters;
 use crate::tuning::READS_UNDER_WAY;
 use crate::{Error, ErrorKind};
@@ -29,14 +29,30 @@ pub(crate) struct Fetcher {
     reads: VecDeque<Read>,
     /// The number of the next read.
     next_number: u64,
-    answers: Receiver<(u64, io::Result<Bytes>)>,
-    sender: Sender<(u64, io::Result<Bytes>)>,
+    answers: Receiver<(u64, Answer)>,
+    sender: Sender<(u64, Answer)>,
+    /// Bytes of all payloads, and of what was read for the next.
+    pub(crate) total: u64,
 }
 
 struct Read {
     number: u64,
     range: Range<u64>,
-    answer: Option<io::Result<Bytes>>,
+    answer: Option<Answer>,
+}
+
+struct Answer {
+    bytes: io::Result<Bytes>,
+    /// Whether they lie in a buffer of the pool, which counts them.
+    is_counted: bool,
+}
+
+/// Bytes that were read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Fetched {
+    pub(crate) bytes: Bytes,
+    /// Whether they lie in a buffer that counts for the memory limit.
+    pub(crate) is_counted: bool,
 }
 
 impl Fetcher {
@@ -64,6 +80,7 @@ impl Fetcher {
             next_number: 0,
             answers,
             sender,
+            total: 0,
         })
     }
 
@@ -96,90 +113,124 @@ impl Fetcher {
 
     /// Some bytes from the start of `range` on: empty at the end of the file. If the bytes after
     /// the range are needed next, they are read, too.
-    pub(crate) fn next(&mut self, range: Range<u64>, sequential: bool) -> Result<Bytes, Stop> {
+    pub(crate) fn next(&mut self, range: Range<u64>, sequential: bool) -> Result<Fetched, Stop> {
         let at = range.start;
         if self.size.is_some_and(|size| at >= size) {
-            return Ok(Bytes::new());
+            return Ok(Fetched::default());
         }
         if self.reads.front().is_none_or(|read| read.range.start != at) {
             self.forget_reads();
-            self.ask(range, sequential);
+            self.ask(range, sequential)?;
         }
         if sequential && self.access == Access::Deferred {
-            self.read_ahead();
+            self.read_ahead()?;
         }
         let (read, answer) = self.first_answer()?;
-        let rest = at + answer.len() as u64..read.end;
-        if !answer.is_empty() && !rest.is_empty() && !self.reads.is_empty() {
+        let rest = at + answer.bytes.len() as u64..read.end;
+        if !answer.bytes.is_empty() && !rest.is_empty() && !self.reads.is_empty() {
             // The rest comes before the ranges that are under way.
-            self.request(rest, true);
+            self.request(rest, true)?;
         }
         Ok(answer)
     }
 
+    /// Whether there is memory for a read of `bytes` bytes, or of less where [`next`](Self::next)
+    /// reads less.
+    pub(crate) fn has_memory(&self, bytes: u64) -> bool {
+        self.is_immediate() || self.flow.has_ahead(self.total + self.under_way(), bytes)
+    }
+
+    /// The most bytes of one read for the framing.
+    pub(crate) fn read_size(&self) -> u64 {
+        self.read_size
+    }
+
+    /// Bytes of the reads that were not taken.
+    fn under_way(&self) -> u64 {
+        let lens = self
+            .reads
+            .iter()
+            .map(|read| read.range.end - read.range.start);
+        lens.fold(0, u64::saturating_add)
+    }
+
     /// Asks for all of `range`, for [`take`](Self::take).
-    pub(crate) fn ask_for(&mut self, range: Range<u64>) {
-        self.request(range, false);
+    pub(crate) fn ask_for(&mut self, range: Range<u64>) -> Result<(), Stop> {
+        self.request(range, false)
     }
 
     /// Asks for `ranges`, before what was asked for and not taken.
-    pub(crate) fn ask_first(&mut self, ranges: &[Range<u64>]) {
+    pub(crate) fn ask_first(&mut self, ranges: &[Range<u64>]) -> Result<(), Stop> {
         for range in ranges.iter().rev() {
-            self.request(range.clone(), true);
+            self.request(range.clone(), true)?;
         }
+        Ok(())
     }
 
     /// The bytes of the first range that was asked for and not taken; fewer at the end of the file.
-    pub(crate) fn take(&mut self) -> Result<Bytes, Stop> {
-        let (range, mut bytes) = self.first_answer()?;
+    pub(crate) fn take(&mut self) -> Result<Fetched, Stop> {
+        let (range, mut answer) = self.first_answer()?;
         let len = (range.end - range.start) as usize;
-        if bytes.len() >= len {
-            return Ok(bytes);
+        if answer.bytes.len() >= len {
+            return Ok(answer);
         }
-        let mut all = BytesMut::new();
-        while !bytes.is_empty() {
-            all.extend_from_slice(&bytes);
+        let mut all = Vec::new();
+        while !answer.bytes.is_empty() {
+            all.reserve_exact(len - all.len());
+            all.extend_from_slice(&answer.bytes);
             let at = range.start + all.len() as u64;
             if at >= range.end || self.size.is_some_and(|size| at >= size) {
                 break;
             }
-            self.request(at..range.end, true);
-            bytes = self.first_answer()?.1;
+            self.request(at..range.end, true)?;
+            answer = self.first_answer()?.1;
         }
-        Ok(all.freeze())
+        Ok(Fetched {
+            bytes: all.into(),
+            is_counted: false,
+        })
     }
 
-    fn ask(&mut self, range: Range<u64>, sequential: bool) {
+    fn ask(&mut self, range: Range<u64>, sequential: bool) -> Result<(), Stop> {
         let mut range = range;
-        if sequential || self.access == Access::Immediate {
-            let end = match self.access {
-                Access::Immediate => self.size.unwrap_or(u64::MAX),
-                _ => range.start.saturating_add(self.read_size),
-            };
-            range.end = range.end.max(end);
+        let read = range.start.saturating_add(self.read_size);
+        match self.access {
+            Access::Immediate => range.end = self.size.unwrap_or(u64::MAX).max(range.end),
+            // What is needed may be what a damaged header says.
+            _ if sequential => range.end = read,
+            _ => range.end = range.end.min(read),
         }
-        self.request(range, false);
+        self.request(range, false)
     }
 
-    fn read_ahead(&mut self) {
+    fn read_ahead(&mut self) -> Result<(), Stop> {
         while self.reads.len() < READS_UNDER_WAY {
             let Some(last) = self.reads.back() else {
-                return;
+                return Ok(());
             };
             let start = last.range.end;
             let is_beyond = self.size.is_none_or(|size| start >= size);
-            if is_beyond || !self.flow.memory.fits(8 * self.read_size) {
-                return;
+            if is_beyond || !self.has_memory(self.read_size) {
+                return Ok(());
             }
-            self.request(start..start + self.read_size, false);
+            self.request(start..start + self.read_size, false)?;
         }
+        Ok(())
     }
 
     /// Begins a read, whose answer comes first or last.
-    fn request(&mut self, range: Range<u64>, is_first: bool) {
+    fn request(&mut self, range: Range<u64>, is_first: bool) -> Result<(), Stop> {
         let range = match self.size {
             Some(size) => range.start.min(size)..range.end.min(size),
             None => range,
+        };
+        let len = range.end - range.start;
+        let buffer = match self.access {
+            Access::Immediate => ReadBuffer::new(Vec::new(), None),
+            _ => {
+                let lease = self.flow.lease_ahead(self.total + self.under_way(), len)?;
+                self.pool.take(len as usize, lease)
+            }
         };
         let number = self.next_number;
         self.next_number += 1;
@@ -193,16 +244,18 @@ impl Fetcher {
             false => self.reads.push_back(read),
         }
         let sender = self.sender.clone();
-        let done = Completion::new(move |answer| {
+        let memory = buffer.as_ref().as_ptr_range();
+        let memory = memory.start.addr()..memory.end.addr();
+        let done = Completion::new(move |bytes| {
+            let is_counted = bytes
+                .as_ref()
+                .is_ok_and(|bytes| memory.contains(&bytes.as_ptr().addr()));
             // Without a receiver the file is not read any more.
-            let _ = sender.send((number, answer));
+            let _ = sender.send((number, Answer { bytes, is_counted }));
         });
         let done = done.cancelled_by(self.flow.cancel.clone());
-        let buffer = match self.access {
-            Access::Immediate => ReadBuffer::new(Vec::new(), None),
-            _ => self.pool.take((range.end - range.start) as usize),
-        };
         self.source.read(range, buffer, done);
+        Ok(())
     }
 
     /// Forgets the reads under way: what is read next is elsewhere.
@@ -214,7 +267,7 @@ impl Fetcher {
     }
 
     /// Waits for the first read.
-    fn first_answer(&mut self) -> Result<(Range<u64>, Bytes), Stop> {
+    fn first_answer(&mut self) -> Result<(Range<u64>, Fetched), Stop> {
         while self.reads.front().is_some_and(|read| read.answer.is_none()) {
             self.receive()?;
         }
@@ -226,8 +279,9 @@ impl Fetcher {
         else {
             return Err(Stop::Cancelled);
         };
-        let bytes = answer.map_err(|error| self.failed(error, Some(range.start)))?;
-        Ok((range, bytes))
+        let Answer { bytes, is_counted } = answer;
+        let bytes = bytes.map_err(|error| self.failed(error, Some(range.start)))?;
+        Ok((range, Fetched { bytes, is_counted }))
     }
 
     fn receive(&mut self) -> Result<(), Stop> {
@@ -243,7 +297,7 @@ impl Fetcher {
         Ok(())
     }
 
-    fn wait(&self) -> Result<(u64, io::Result<Bytes>), Stop> {
+    fn wait(&self) -> Result<(u64, Answer), Stop> {
         let pause = std::time::Duration::from_millis(20);
         self.counters.read_wait.time(|| {
             loop {
@@ -267,42 +321,88 @@ impl Fetcher {
     }
 }
 
-/// The buffers of reads, which count by their capacity as long as a slice of them is used.
+/// The buffers of reads, which count by their capacity as long as a slice of them is used, or they
+/// are kept for other reads.
 #[derive(Debug)]
 pub(crate) struct ReadPool {
     memory: Arc<Memory>,
+    kept: Arc<KeptBuffers>,
+}
+
+#[derive(Debug)]
+struct KeptBuffers {
+    memory: Weak<Memory>,
     buffers: Mutex<Vec<Vec<u8>>>,
 }
 
 impl ReadPool {
     pub(crate) fn new(memory: Arc<Memory>) -> Arc<Self> {
-        Arc::new(ReadPool {
-            memory,
+        let kept = Arc::new(KeptBuffers {
+            memory: Arc::downgrade(&memory),
             buffers: Mutex::default(),
-        })
+        });
+        memory.add_cache(Box::new(kept.clone()));
+        Arc::new(ReadPool { memory, kept })
     }
 
-    /// A buffer of `len` bytes.
-    fn take(self: &Arc<Self>, len: usize) -> ReadBuffer {
-        let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = buffers
-            .iter()
-            .position(|buffer| buffer.len() >= len && buffer.len() <= 2 * len);
-        let memory = fits.map(|at| buffers.swap_remove(at));
+    /// A buffer of `len` bytes, for which there is a lease.
+    fn take(self: &Arc<Self>, len: usize, lease: Lease) -> ReadBuffer {
+        let mut buffers = self.kept.lock();
+        let fits = |buffer: &Vec<u8>| buffer.len() >= len && buffer.len() <= 2 * len;
+        let found = buffers.iter().position(fits);
+        let buffer = found.map(|at| buffers.swap_remove(at));
         drop(buffers);
-        let memory = memory.unwrap_or_else(|| vec![0; len]);
-        self.memory.add(memory.capacity() as u64);
-        ReadBuffer::new(memory, Some(self.clone()))
+        let buffer = buffer.unwrap_or_else(|| {
+            lease.forget();
+            vec![0; len]
+        });
+        let counted = Counted {
+            bytes: buffer.capacity(),
+            pool: self.clone(),
+        };
+        ReadBuffer::new(buffer, Some(Arc::new(counted)))
     }
 }
 
-impl BufferPool for ReadPool {
+/// The place to which a buffer returns.
+#[derive(Debug)]
+struct Counted {
+    /// Bytes that count for it.
+    bytes: usize,
+    pool: Arc<ReadPool>,
+}
+
+impl BufferPool for Counted {
     fn give_back(&self, memory: Vec<u8>) {
-        let bytes = memory.capacity() as u64;
-        self.memory.remove(bytes);
-        let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
-        if buffers.len() < READS_UNDER_WAY {
+        let ReadPool {
+            memory: count,
+            kept,
+        } = &*self.pool;
+        let mut buffers = kept.lock();
+        // A source may have made it larger.
+        if buffers.len() < READS_UNDER_WAY && memory.capacity() == self.bytes {
             buffers.push(memory);
+        } else {
+            count.remove(self.bytes as u64);
         }
+    }
+}
+
+impl KeptBuffers {
+    fn lock(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
+        self.buffers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Cache for Arc<KeptBuffers> {
+    fn clear(&self) -> bool {
+        let buffers = std::mem::take(&mut *self.lock());
+        let bytes: usize = buffers.iter().map(Vec::capacity).sum();
+        drop(buffers);
+        let memory = self.memory.upgrade();
+        if let Some(memory) = &memory {
+            memory.remove(bytes as u64);
+        }
+        memory.is_some()
     }
 }

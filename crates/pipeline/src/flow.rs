@@ -2,6 +2,7 @@
 //! on their way to the consumer. See DESIGN.md for why no thread waits for ever.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -13,7 +14,8 @@ use crate::Error;
 use crate::block::SharedPayload;
 use crate::error::Stop;
 use crate::memory::{Lease, Memory};
-use crate::ops::Op;
+use crate::need::{Need, Windows, exceeded};
+use crate::ops::{Op, Queued};
 use crate::stats::Counters;
 use crate::tuning::QUEUED_OPS;
 
@@ -26,6 +28,19 @@ pub(crate) struct Finished {
     pub(crate) lease: Option<Lease>,
     /// The error that follows the batch.
     pub(crate) error: Option<Error>,
+    /// The memory that the batch and its window need; `None` for an error without a batch.
+    pub(crate) need: Option<Need>,
+}
+
+/// Why an op that asks for memory does not get it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Denied {
+    /// The iteration is stopped.
+    Cancelled,
+    /// The op gives back what it made, and runs again when no other does.
+    Again,
+    /// No other op runs: the batch and its window do not fit.
+    Exceeded,
 }
 
 /// What one iteration's threads share.
@@ -42,7 +57,11 @@ pub(crate) struct Flow {
     prepared_changed: Condvar,
     pub(crate) cancel: CancelFlag,
     counters: Arc<Counters>,
+    /// Wakes workers that wait for batches before theirs, or for the consumer to take some.
+    turn_changed: Condvar,
     pub(crate) memory: Arc<Memory>,
+    /// The bytes of all payloads until the first batch was drawn that is not queued yet.
+    unqueued: AtomicU64,
     costs: Arc<Costs>,
     /// Number of batches that may wait for the consumer.
     prefetch: usize,
@@ -52,18 +71,28 @@ pub(crate) struct Flow {
 #[derive(Debug, Default)]
 struct State {
     /// Ops that have not started, in sequence.
-    queue: VecDeque<Op>,
+    queue: VecDeque<Queued>,
+    /// The number of the next op in the sequence.
+    next_seq: u64,
     running: usize,
+    /// Whether the op that runs does so alone.
+    is_alone: bool,
     /// The batches from the next one that is given out on; `None` while a batch is not finished.
     batches: VecDeque<Option<Finished>>,
+    /// For each of `batches`, the bytes of all payloads until it was drawn.
+    totals: VecDeque<u64>,
     /// The number of the first of `batches`.
     first: u64,
     /// Number of batches at the front of `batches` that are finished.
     ready: usize,
+    /// What the windows of the batches hold.
+    windows: Windows,
     /// Whether the planning thread has queued its last op.
     is_planned: bool,
     /// Since when the consumer is waited for.
     full_since: Option<Instant>,
+    /// Whether an error ends the iteration after the last of `batches`.
+    has_failed: bool,
     waiting: Waiting,
 }
 
@@ -74,6 +103,7 @@ struct Waiting {
     planner: Option<WaitsFor>,
     consumer: bool,
     for_prepare: usize,
+    for_turn: usize,
 }
 
 /// What the planning thread waits for.
@@ -89,9 +119,34 @@ impl State {
         self.queue.is_empty() && self.running == 0 && self.batches.is_empty()
     }
 
-    fn count_ready(&mut self) {
-        let finished = self.batches.iter().skip(self.ready);
-        self.ready += finished.take_while(|batch| batch.is_some()).count();
+    /// Takes the finished batches at the front as ready. The first whose window and batch are larger
+    /// than the limit allows becomes an error, whatever was free when it was made.
+    fn count_ready(&mut self, memory: &Memory) {
+        while let Some(Some(finished)) = self.batches.get_mut(self.ready) {
+            if let Some(need) = finished.need.take() {
+                memory.remove_early(need.early);
+                if let Err(error) = self.windows.pass(&need, memory) {
+                    *finished = Finished {
+                        batch: None,
+                        lease: None,
+                        error: Some(error),
+                        need: None,
+                    };
+                }
+            }
+            self.ready += 1;
+            if finished.error.is_some() {
+                self.fail();
+            }
+        }
+    }
+
+    /// Ends the iteration after the batches that are ready, the last of which has an error.
+    fn fail(&mut self) {
+        self.batches.truncate(self.ready);
+        self.queue.clear();
+        self.is_planned = true;
+        self.has_failed = true;
     }
 }
 
@@ -111,7 +166,9 @@ impl Flow {
             prepared_changed: Condvar::new(),
             cancel: CancelFlag::default(),
             counters,
+            turn_changed: Condvar::new(),
             memory,
+            unqueued: AtomicU64::new(u64::MAX),
             costs,
             prefetch: prefetch.max(1),
             workers,
@@ -131,6 +188,7 @@ impl Flow {
             &self.room_changed,
             &self.batches_changed,
             &self.prepared_changed,
+            &self.turn_changed,
         ] {
             condition.notify_all();
         }
@@ -142,8 +200,9 @@ impl Flow {
 
     // The planning thread.
 
-    /// Queues an op, with the number of batches that it begins. Waits while enough ops wait.
-    pub(crate) fn push(&self, op: Op, batches: usize) -> Result<(), Stop> {
+    /// Queues an op, with the bytes of all payloads until each batch that it begins was drawn. Waits
+    /// while enough ops wait.
+    pub(crate) fn push(&self, op: Op, totals: &[u64]) -> Result<(), Stop> {
         let mut state = self.lock();
         while !self.is_stopped() && state.queue.len() >= self.most_queued() {
             state = self.wait_for_room(state, WaitsFor::Queue);
@@ -152,10 +211,18 @@ impl Flow {
         if self.is_stopped() || state.is_planned {
             return Err(Stop::Cancelled);
         }
-        for _ in 0..batches {
+        for &total in totals {
             state.batches.push_back(None);
+            state.totals.push_back(total);
         }
-        state.queue.push_back(op);
+        let seq = state.next_seq;
+        state.next_seq += 1;
+        state.queue.push_back(Queued {
+            seq,
+            op,
+            is_alone: false,
+        });
+        // Whether its memory is there is found by the worker.
         let wakes = state.waiting.workers > 0 && self.may_start(&state);
         drop(state);
         if wakes {
@@ -164,29 +231,46 @@ impl Flow {
         Ok(())
     }
 
-    /// Waits until there is memory for `bytes` more that no batch needs yet, at most `ahead` of
-    /// them. What the next batch cannot do without gets all memory that is left.
-    pub(crate) fn wait_for_memory(&self, bytes: u64, ahead: u64) -> Result<(), Stop> {
-        if self.memory.held().saturating_add(bytes) <= ahead {
-            return Ok(());
-        }
+    /// Says which of the batches that were drawn is the first that is not queued, by the bytes of all
+    /// payloads until then.
+    pub(crate) fn set_unqueued(&self, total: Option<u64>) {
+        self.unqueued.store(total.unwrap_or(u64::MAX), Relaxed);
+    }
+
+    /// Whether [`lease_ahead`](Self::lease_ahead) would not wait.
+    pub(crate) fn has_ahead(&self, total: u64, bytes: u64) -> bool {
+        self.is_ahead(&self.lock(), total, bytes) && self.memory.left() >= bytes
+    }
+
+    /// A lease of `bytes` for a payload or a read, waited for. `total` are the bytes of all payloads
+    /// and reads before. What the next batch cannot do without may take all that is left.
+    pub(crate) fn lease_ahead(&self, total: u64, bytes: u64) -> Result<Lease, Stop> {
         let mut state = self.lock();
         loop {
-            if self.is_stopped() {
+            if self.is_stopped() || state.has_failed {
                 return Err(Stop::Cancelled);
             }
-            if self.memory.held().saturating_add(bytes) <= ahead {
-                return Ok(());
+            let is_starved = state.is_starved();
+            if (is_starved || self.is_ahead(&state, total, bytes))
+                && let Some(lease) = Lease::try_new(&self.memory, bytes)
+            {
+                return Ok(lease);
             }
-            if state.is_starved() {
-                if self.memory.fits(bytes) {
-                    return Ok(());
-                }
+            if is_starved {
                 let needed = self.memory.held().saturating_add(bytes);
-                return Err(Stop::Failed(self.memory.exceeded(needed)));
+                return Err(Stop::Failed(exceeded(&self.memory, needed, None)));
             }
             state = self.wait_for_room(state, WaitsFor::Memory);
         }
+    }
+
+    /// Whether `bytes` more are not too much ahead of the first batch that is not finished.
+    fn is_ahead(&self, state: &State, total: u64, bytes: u64) -> bool {
+        let unqueued = self.unqueued.load(Relaxed);
+        let until = state.totals.get(state.ready).copied().unwrap_or(unqueued);
+        let ahead = total.saturating_sub(until).saturating_add(bytes);
+        // Without an unfinished batch, the next to be drawn needs it.
+        until == u64::MAX || ahead <= self.memory.ahead_limit()
     }
 
     /// Whether the workers and the consumer wait for the planning thread.
@@ -202,8 +286,9 @@ impl Flow {
                 batch: None,
                 lease: None,
                 error: Some(error),
+                need: None,
             }));
-            state.count_ready();
+            state.count_ready(&self.memory);
         }
         state.is_planned = true;
         drop(state);
@@ -243,16 +328,20 @@ impl Flow {
 
     // Workers.
 
-    /// The next op, waited for; `None` if there are no more.
-    pub(crate) fn next_op(&self) -> Option<Op> {
+    /// The next op with a lease of what it is estimated to need, waited for; `None` if there are no
+    /// more.
+    pub(crate) fn next_op(&self) -> Option<(Queued, Lease)> {
         let mut state = self.lock();
         loop {
             if self.is_stopped() {
                 return None;
             }
-            if self.may_start(&state) {
-                let op = state.queue.pop_front()?;
+            if self.may_start(&state)
+                && let Some(lease) = self.start_lease(&state)
+            {
+                let queued = state.queue.pop_front()?;
                 state.running += 1;
+                state.is_alone = queued.is_alone;
                 let wakes = state.waiting.workers > 0 && self.may_start(&state);
                 let planner = self.wakes_planner(&state);
                 drop(state);
@@ -262,7 +351,7 @@ impl Flow {
                 if planner {
                     self.room_changed.notify_one();
                 }
-                return Some(op);
+                return Some((queued, lease));
             }
             if state.is_planned && state.queue.is_empty() {
                 return None;
@@ -273,40 +362,98 @@ impl Flow {
         }
     }
 
-    /// Whether the first op of the queue can start.
+    /// Whether the first op of the queue can start, if its memory is there.
     fn may_start(&self, state: &State) -> bool {
-        let Some(op) = state.queue.front() else {
+        let Some(queued) = state.queue.front() else {
             return false;
         };
-        if state.ready >= self.prefetch && !op.is_prepare() {
+        if state.ready >= self.prefetch && !queued.op.is_prepare() {
             return false;
         }
-        // The earliest op starts in any case.
-        self.memory.fits(op.estimate()) || state.running == 0 && state.ready == 0
+        state.running == 0 || !state.is_alone && !queued.is_alone
     }
 
-    /// Gives a batch of a running op to the consumer's side. The consumer is woken if `wakes`: for
-    /// small batches, waking it takes longer than making one.
-    pub(crate) fn finish_batch(&self, number: u64, finished: Finished, wakes: bool) {
-        let mut state = self.lock();
-        let Some(at) = number.checked_sub(state.first) else {
-            return;
-        };
-        let is_error = finished.error.is_some();
-        let Some(slot) = state.batches.get_mut(at as usize) else {
-            return;
-        };
-        *slot = Some(finished);
-        if is_error {
-            // Nothing after it is given out.
-            state.batches.truncate(at as usize + 1);
-            state.ready = state.ready.min(at as usize + 1);
-            state.queue.clear();
-            state.is_planned = true;
+    /// A lease of what the first op of the queue is estimated to need. Where no op runs, and for what
+    /// can be left out, nothing is fine.
+    fn start_lease(&self, state: &State) -> Option<Lease> {
+        let queued = state.queue.front()?;
+        if queued.is_alone || queued.op.is_prepare() {
+            return Some(Lease::none(&self.memory));
         }
-        state.count_ready();
-        let wakes = (wakes || is_error) && state.waiting.consumer && state.ready > 0;
-        let planner = self.wakes_planner(&state);
+        let lease = Lease::try_new(&self.memory, queued.op.estimate());
+        let is_next = state.running == 0 && state.ready == 0;
+        lease.or_else(|| is_next.then(|| Lease::none(&self.memory)))
+    }
+
+    /// Grows the lease of a running op to `bytes`.
+    pub(crate) fn grow(&self, lease: &mut Lease, bytes: u64, is_alone: bool) -> Result<(), Denied> {
+        if lease.try_grow(bytes) {
+            return Ok(());
+        }
+        if !is_alone {
+            return Err(Denied::Again);
+        }
+        let mut state = self.lock();
+        loop {
+            if self.is_stopped() || state.has_failed {
+                return Err(Denied::Cancelled);
+            }
+            if lease.try_grow(bytes) {
+                return Ok(());
+            }
+            if state.ready == 0 {
+                return Err(Denied::Exceeded);
+            }
+            // Batches that are ready are in the way, until the consumer takes them.
+            state = self.wait_for_turn(state);
+        }
+    }
+
+    /// Gives a batch of op `seq` to the consumer's side, unless memory is so scarce that it must be
+    /// made again. A batch before which others are missing counts as made early, and waits here if too
+    /// much is. The consumer is woken if `wakes`: for small batches, waking it takes longer than making
+    /// one.
+    pub(crate) fn finish_batch(
+        &self,
+        seq: u64,
+        number: u64,
+        mut finished: Finished,
+        wakes: bool,
+    ) -> Result<(), Denied> {
+        let mut state = self.lock();
+        let at = loop {
+            let at = number.checked_sub(state.first);
+            let at = at.filter(|&at| at < state.batches.len() as u64);
+            let Some(at) = at.filter(|_| !self.is_stopped()) else {
+                return Err(Denied::Cancelled);
+            };
+            let bytes = finished.lease.as_ref().map_or(0, Lease::bytes);
+            if at == state.ready as u64 {
+                break at;
+            }
+            if self.memory.try_add_early(bytes) {
+                match &mut finished.need {
+                    Some(need) => need.early += bytes,
+                    None => self.memory.remove_early(bytes),
+                }
+                break at;
+            }
+            if state.queue.front().is_some_and(|first| first.seq < seq) {
+                // An earlier op waits until no other runs.
+                return Err(Denied::Again);
+            }
+            state = self.wait_for_turn(state);
+        };
+        if let Some(slot) = state.batches.get_mut(at as usize) {
+            *slot = Some(finished);
+        }
+        let before = state.ready;
+        state.count_ready(&self.memory);
+        let is_new = state.ready > before;
+        let wakes = (wakes || state.has_failed) && state.waiting.consumer && state.ready > 0;
+        let planner = is_new && self.wakes_planner(&state);
+        let turn = is_new && state.waiting.for_turn > 0;
+        let all = state.has_failed;
         drop(state);
         if wakes {
             self.batches_changed.notify_one();
@@ -314,31 +461,59 @@ impl Flow {
         if planner {
             self.room_changed.notify_one();
         }
-    }
-
-    /// An error if more memory is held than the limit, and none of it will be returned before the
-    /// caller's op ends.
-    pub(crate) fn check_memory(&self) -> Result<(), Error> {
-        if self.memory.fits(0) {
-            return Ok(());
+        if turn || all {
+            self.turn_changed.notify_all();
         }
-        let state = self.lock();
-        if state.running == 1 && state.ready == 0 {
-            return Err(self.memory.exceeded(self.memory.held()));
+        if all {
+            self.ops_changed.notify_all();
         }
         Ok(())
+    }
+
+    /// Waits until other batches are finished or given out, or other ops end.
+    fn wait_for_turn<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        if state.waiting.consumer && state.ready > 0 {
+            self.batches_changed.notify_one();
+        }
+        state.waiting.for_turn += 1;
+        state = wait(&self.turn_changed, state);
+        state.waiting.for_turn -= 1;
+        state
+    }
+
+    /// Puts an op that has given back what it made before all that have not started. It starts when no
+    /// other runs.
+    pub(crate) fn run_again(&self, seq: u64, op: Op) {
+        let mut state = self.lock();
+        if self.is_stopped() || state.has_failed {
+            return;
+        }
+        let at = state.queue.partition_point(|queued| queued.seq < seq);
+        let queued = Queued {
+            seq,
+            op,
+            is_alone: true,
+        };
+        state.queue.insert(at, queued);
+        drop(state);
+        // Ops that wait for their turn give back, too.
+        self.turn_changed.notify_all();
     }
 
     /// Ends a running op.
     pub(crate) fn finish_op(&self) {
         let mut state = self.lock();
         state.running -= 1;
-        if state.running == 0 && state.ready >= self.prefetch && !state.queue.is_empty() {
-            state.full_since = Some(Instant::now());
+        if state.running == 0 {
+            state.is_alone = false;
+            if state.ready >= self.prefetch && !state.queue.is_empty() {
+                state.full_since = Some(Instant::now());
+            }
         }
         let consumer = state.waiting.consumer && state.ready > 0;
         let planner = self.wakes_planner(&state);
         let workers = state.waiting.workers > 0 && self.may_start(&state);
+        let is_over = state.is_planned && state.queue.is_empty() && state.waiting.workers > 0;
         drop(state);
         if consumer {
             self.batches_changed.notify_one();
@@ -346,7 +521,9 @@ impl Flow {
         if planner {
             self.room_changed.notify_one();
         }
-        if workers {
+        if is_over {
+            self.ops_changed.notify_all();
+        } else if workers {
             self.ops_changed.notify_one();
         }
     }
@@ -359,12 +536,12 @@ impl Flow {
         }
     }
 
-    /// Waits until `payload` is prepared by the worker that has claimed it.
-    pub(crate) fn wait_for_prepare(&self, payload: &SharedPayload) -> Result<(), Stop> {
+    /// Waits until `payload` is prepared by the worker that has claimed it, or that one gives up.
+    pub(crate) fn wait_for_prepare(&self, payload: &SharedPayload) -> Result<(), Denied> {
         let mut state = self.lock();
-        while payload.prepared().is_none() {
+        while payload.prepared().is_none() && payload.is_claimed() {
             if self.is_stopped() {
-                return Err(Stop::Cancelled);
+                return Err(Denied::Cancelled);
             }
             state.waiting.for_prepare += 1;
             state = wait(&self.prepared_changed, state);
@@ -386,13 +563,18 @@ impl Flow {
                     self.counters.consumer_wait.add(since.elapsed());
                 }
                 let mut finished = state.batches.pop_front().flatten();
+                state.totals.pop_front();
+                // It is the consumer's. Counted out here, where those that wait for memory look.
+                drop(finished.as_mut().map(|finished| finished.lease.take()));
                 let workers = state.waiting.workers;
                 let planner = self.wakes_planner(&state);
+                let turn = state.waiting.for_turn > 0;
                 drop(state);
-                // Before those that wait for memory are woken.
-                drop(finished.as_mut().map(|finished| finished.lease.take()));
                 if workers > 0 {
                     self.ops_changed.notify_one();
+                }
+                if turn {
+                    self.turn_changed.notify_all();
                 }
                 if planner {
                     self.room_changed.notify_one();

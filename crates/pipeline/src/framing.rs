@@ -15,15 +15,15 @@ use bytes::Bytes;
 
 use crate::block::{Block, FileContext, SharedPayload};
 use crate::error::Stop;
-use crate::fetch::{Fetcher, ReadPool};
+use crate::fetch::{Fetched, Fetcher, ReadPool};
 use crate::files::Files;
 use crate::flow::Flow;
-use crate::memory::Lease;
+use crate::memory::{Lease, Memory};
 use crate::planner::Planner;
+use crate::prepare::block_error;
 use crate::sequence::Sequence;
 use crate::slice::{FilePart, overlaps};
 use crate::stats::Counters;
-use crate::worker::block_error;
 use crate::{Error, ErrorKind, Options};
 
 /// The planning thread's state.
@@ -37,8 +37,6 @@ pub(crate) struct Framing {
     pub(crate) sequence: Sequence,
     /// Bytes of a read.
     pub(crate) read_size: usize,
-    /// Bytes of the memory limit that may be taken before a batch needs them.
-    pub(crate) ahead: u64,
 }
 
 /// A file that is being framed.
@@ -49,8 +47,14 @@ struct File {
     context: Option<Arc<FileContext>>,
     /// Payloads that several blocks share, by key.
     shared: HashMap<u64, Weak<SharedPayload>>,
-    /// The payload of the last block, if it is shared: mostly, the next block has it, too.
-    held: Option<Arc<SharedPayload>>,
+    /// The last block, if its payload is shared: mostly, the next block has it, too.
+    held: Option<Arc<Block>>,
+    /// The addresses of the bytes that were pushed last, if they count by their buffer.
+    pushed: Range<usize>,
+    /// Number of bytes that were pushed since the last block.
+    unframed: u64,
+    /// A lease for a large block, whose bytes are copied from several reads.
+    joined: Option<Lease>,
     /// The keys that several blocks have; `None` if the blocks are not listed before they are read.
     shared_keys: Option<HashSet<u64>>,
     /// The byte offset at which the last framed block ends.
@@ -123,12 +127,15 @@ impl Framing {
             let is_whole = part.as_ref().is_none_or(FilePart::is_whole);
             let listed = self.options.shuffle_blocks || !is_whole;
             let opened = self.open(file, !listed)?;
+            let mut opened = opened;
             // An input without a size cannot be listed.
-            if listed && opened.fetcher.size().is_some() {
-                self.listed_file(file, opened, part.as_ref(), epoch)?;
+            let framed = if listed && opened.fetcher.size().is_some() {
+                self.listed_file(file, &mut opened, part.as_ref(), epoch)
             } else {
-                self.whole_file(file, opened, part.as_ref())?;
-            }
+                self.whole_file(file, &mut opened, part.as_ref())
+            };
+            self.let_go(&mut opened);
+            framed?;
         }
         Ok(())
     }
@@ -160,6 +167,9 @@ impl Framing {
             context: None,
             shared: HashMap::new(),
             held: None,
+            pushed: 0..0,
+            unframed: 0,
+            joined: None,
             shared_keys: None,
             framed_to: 0,
             end: None,
@@ -171,7 +181,7 @@ impl Framing {
     fn whole_file(
         &mut self,
         file: usize,
-        mut opened: File,
+        opened: &mut File,
         part: Option<&FilePart>,
     ) -> Result<(), Stop> {
         let mut found = 0u64;
@@ -179,7 +189,7 @@ impl Framing {
         let is_last = |part: &&FilePart| part.records.end < part.counted;
         let end = part.filter(is_last).map(|part| part.records.end);
         while end.is_none_or(|end| found < end)
-            && let Some(framed) = self.next_block(&mut opened)?
+            && let Some(framed) = self.next_block(opened)?
         {
             let first = found;
             let records = framed.desc.records;
@@ -194,9 +204,9 @@ impl Framing {
             if wanted.is_empty() && records > 0 {
                 continue;
             }
-            self.add(&mut opened, framed, wanted)?;
+            self.add(opened, framed, wanted)?;
         }
-        self.finish_list(&mut opened)?;
+        self.finish_list(opened)?;
         if end.is_some_and(|end| found >= end) {
             return Ok(());
         }
@@ -208,13 +218,13 @@ impl Framing {
     fn listed_file(
         &mut self,
         file: usize,
-        mut opened: File,
+        opened: &mut File,
         part: Option<&FilePart>,
         epoch: u64,
     ) -> Result<(), Stop> {
         let (mut all, mut damage) = (Vec::new(), None);
         loop {
-            match self.next_block(&mut opened) {
+            match self.next_block(opened) {
                 Ok(Some(framed)) => all.push(framed),
                 Ok(None) => break,
                 Err(Stop::Cancelled) => return Err(Stop::Cancelled),
@@ -245,9 +255,9 @@ impl Framing {
                 .collect(),
         };
         for (at, _, records) in chosen {
-            self.add(&mut opened, all[order[at]].clone(), records)?;
+            self.add(opened, all[order[at]].clone(), records)?;
         }
-        self.finish_list(&mut opened)?;
+        self.finish_list(opened)?;
         damage.map_or(Ok(()), |error| Err(Stop::Failed(error)))
     }
 
@@ -262,6 +272,7 @@ impl Framing {
                         return Err(Stop::Failed(no_decoder(&file.location)));
                     };
                     file.framed_to = desc.offset.saturating_add(desc.file_bytes);
+                    file.unframed = 0;
                     return Ok(Some(Framed { desc, context }));
                 }
                 Next::End => return Ok(None),
@@ -280,10 +291,19 @@ impl Framing {
                         self.sequence.flush()?;
                     }
                     self.sequence.flush_if_starved()?;
-                    let bytes = file.fetcher.next(range.clone(), sequential)?;
+                    self.lease_joined(file, &range)?;
+                    self.before_read(file, file.fetcher.read_size())?;
+                    let fetched = file.fetcher.next(range.clone(), sequential);
+                    let Fetched { bytes, is_counted } =
+                        fetched.map_err(|stop| self.in_file(stop, &file.location))?;
                     if bytes.is_empty() {
                         file.end = Some(range.start);
                     }
+                    file.unframed += bytes.len() as u64;
+                    file.pushed = match is_counted {
+                        true => addresses(&bytes),
+                        false => 0..0,
+                    };
                     file.blocks.push(range.start, bytes);
                 }
             }
@@ -291,6 +311,32 @@ impl Framing {
                 return Err(Stop::Cancelled);
             }
         }
+    }
+
+    /// Before `bytes` bytes are read: what waits here may be what holds the memory for it.
+    fn before_read(&mut self, file: &mut File, bytes: u64) -> Result<(), Stop> {
+        file.fetcher.total = self.planner.total() + file.unframed;
+        if !file.fetcher.has_memory(bytes) {
+            self.sequence.flush()?;
+        }
+        Ok(())
+    }
+
+    /// A lease for what is joined from several reads, if `range` is so large.
+    fn lease_joined(&mut self, file: &mut File, range: &Range<u64>) -> Result<(), Stop> {
+        let end = file
+            .fetcher
+            .size()
+            .map_or(range.end, |size| range.end.min(size));
+        let bytes = end.saturating_sub(range.start);
+        let is_large = !file.fetcher.is_immediate() && bytes > file.fetcher.read_size();
+        if is_large && file.joined.is_none() {
+            let bytes = file.unframed.saturating_add(bytes);
+            self.before_read(file, bytes)?;
+            let lease = self.flow.lease_ahead(file.fetcher.total, bytes);
+            file.joined = Some(lease.map_err(|stop| self.in_file(stop, &file.location))?);
+        }
+        Ok(())
     }
 
     fn context(&self, file: &File, decoder: Arc<dyn Decoder>) -> Arc<FileContext> {
@@ -308,11 +354,11 @@ impl Framing {
             return self.push_here(file, &framed, records);
         };
         let bytes = desc.payload.bytes();
+        file.fetcher.total = self.planner.total();
         let most = file.fetcher.most_under_way();
-        while file.list.len() >= most
-            || !file.list.is_empty() && self.flow.memory.held().saturating_add(bytes) > self.ahead
-        {
+        while file.list.len() >= most || !file.list.is_empty() && !file.fetcher.has_memory(bytes) {
             self.take_first(file)?;
+            file.fetcher.total = self.planner.total();
         }
         if file.list.is_empty() {
             // What the framing has left under way is not of a payload.
@@ -320,8 +366,10 @@ impl Framing {
         }
         let is_known = file.is_under_way(&desc.payload) || file.payload(desc).is_some();
         if !is_known {
+            self.before_read(file, bytes)?;
             for range in ranges.iter() {
-                file.fetcher.ask_for(range.clone());
+                let asked = file.fetcher.ask_for(range.clone());
+                asked.map_err(|stop| self.in_file(stop, &file.location))?;
             }
         }
         file.list.push_back(Listed {
@@ -358,66 +406,108 @@ impl Framing {
             Some(payload) if !is_asked => payload,
             _ => {
                 // What is held for the block before must not be what the memory is missing for.
-                file.held = None;
+                self.let_go(file);
                 if !is_asked {
                     // Every block that shared the payload has been read to its end.
-                    file.fetcher.ask_first(ranges);
+                    self.before_read(file, desc.payload.bytes())?;
+                    let asked = file.fetcher.ask_first(ranges);
+                    asked.map_err(|stop| self.in_file(stop, &file.location))?;
                 }
                 self.sequence.flush_if_starved()?;
+                self.before_read(file, 0)?;
                 let parts = ranges.iter().map(|_| file.fetcher.take());
                 let parts = parts.collect::<Result<Vec<_>, Stop>>()?;
+                let uncounted = parts.iter().filter(|part| !part.is_counted);
+                let uncounted = uncounted.map(|part| part.bytes.len() as u64).sum();
+                let parts = parts.into_iter().map(|part| part.bytes).collect();
                 let parts = file.blocks.payload(desc, parts);
                 let parts = parts.map_err(|error| Error::of_format(error, &file.location))?;
                 let is_shared = file.is_shared(*key);
-                let payload = self.payload(file, parts, is_shared)?;
+                let lease = self.payload_lease(file, uncounted)?;
+                let payload = Arc::new(SharedPayload::new(parts, is_shared, Some(lease)));
                 if is_shared {
                     file.shared.insert(*key, Arc::downgrade(&payload));
                 }
                 payload
             }
         };
-        file.held = payload.is_shared.then(|| payload.clone());
-        self.push(&framed, payload, records)
+        self.push(Some(file), &framed, payload, records)
     }
 
-    fn push_here(&mut self, file: &File, framed: &Framed, records: Range<u64>) -> Result<(), Stop> {
+    /// Lets the payload go that was held for the next block.
+    fn let_go(&mut self, file: &mut File) {
+        if let Some(block) = file.held.take() {
+            self.planner.let_go(&block);
+        }
+    }
+
+    fn push_here(
+        &mut self,
+        file: &mut File,
+        framed: &Framed,
+        records: Range<u64>,
+    ) -> Result<(), Stop> {
         let Payload::Here(bytes) = &framed.desc.payload else {
             return Ok(());
         };
-        let payload = self.payload(file, vec![bytes.clone()], false)?;
-        self.push(framed, payload, records)
-    }
-
-    fn payload(
-        &mut self,
-        file: &File,
-        parts: Vec<Bytes>,
-        is_shared: bool,
-    ) -> Result<Arc<SharedPayload>, Stop> {
-        let bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
-        // Buffers of reads are counted already.
-        let counted = if file.fetcher.is_immediate() {
-            bytes
+        let joined = file.joined.take();
+        let at = addresses(bytes);
+        let is_slice = file.pushed.contains(&at.start) && !bytes.is_empty();
+        let is_small_file = file
+            .fetcher
+            .size()
+            .is_some_and(|size| size <= file.fetcher.read_size());
+        let (bytes, lease) = if !is_slice {
+            // Joined from several reads, or a slice of what was not read to our buffers.
+            let len = bytes.len() as u64;
+            let lease = match joined {
+                Some(mut lease) if lease.bytes() >= len => {
+                    lease.shrink(len);
+                    lease
+                }
+                _ => self.payload_lease(file, len)?,
+            };
+            (bytes.clone(), lease)
+        } else if is_small_file || self.options.shuffle_buffer_size > 0 {
+            // A slice would keep the whole buffer, for longer than most of its bytes are needed.
+            let lease = self.payload_lease(file, bytes.len() as u64)?;
+            (Bytes::copy_from_slice(bytes), lease)
         } else {
-            0
+            (bytes.clone(), Lease::none(&self.flow.memory))
         };
-        self.wait_for_memory(counted)?;
-        let lease = Lease::new(&self.flow.memory, counted);
-        let payload = SharedPayload::new(parts, is_shared, Some(lease));
-        Ok(Arc::new(payload))
+        let payload = Arc::new(SharedPayload::new(vec![bytes], false, Some(lease)));
+        self.push(None, framed, payload, records)
     }
 
-    fn wait_for_memory(&mut self, bytes: u64) -> Result<(), Stop> {
-        if self.flow.memory.held().saturating_add(bytes) > self.ahead {
+    /// Adds the file to an error. If the window does not fit, the rest of it is taken to be like what
+    /// is there.
+    #[cold]
+    fn in_file(&self, stop: Stop, location: &Location) -> Stop {
+        let Stop::Failed(mut error) = stop else {
+            return stop;
+        };
+        if let ErrorKind::MemoryLimit { needed, .. } = &mut error.kind {
+            let window = Memory::limit_for(self.planner.expected_bytes());
+            *needed = window.max(*needed);
+        }
+        Stop::Failed(error.in_file(location))
+    }
+
+    /// A lease for `bytes` bytes of a payload.
+    fn payload_lease(&mut self, file: &File, bytes: u64) -> Result<Lease, Stop> {
+        let total = self.planner.total();
+        if !self.flow.has_ahead(total, bytes) {
             // What waits here may be what holds the memory.
             self.sequence.flush()?;
         }
-        self.flow.wait_for_memory(bytes, self.ahead)
+        let lease = self.flow.lease_ahead(total, bytes);
+        lease.map_err(|stop| self.in_file(stop, &file.location))
     }
 
     /// Adds a block with its payload to the window, and plans the batches that it fills.
     fn push(
         &mut self,
+        file: Option<&mut File>,
         framed: &Framed,
         payload: Arc<SharedPayload>,
         records: Range<u64>,
@@ -425,6 +515,7 @@ impl Framing {
         let Framed { desc, context } = framed;
         self.counters.file_bytes.fetch_add(desc.file_bytes, Relaxed);
         let block = Arc::new(Block::new(desc, context.clone(), payload));
+        block.check_count()?;
         if desc.records == 0 {
             if !block.payload.is_shared {
                 self.check_empty(&block)?;
@@ -435,6 +526,13 @@ impl Framing {
             block.payload.take_as_it_is();
             self.counters
                 .add_prepared(block.payload.bytes, block.records);
+        }
+        if let Some(file) = file
+            && block.payload.is_shared
+        {
+            self.let_go(file);
+            self.planner.keep(&block);
+            file.held = Some(block.clone());
         }
         self.planner.push(block, records);
         while self.planner.is_full() {
@@ -520,6 +618,12 @@ impl File {
             Payload::Ranges { key, .. } => self.shared.get(key)?.upgrade(),
         }
     }
+}
+
+/// Where bytes lie.
+fn addresses(bytes: &Bytes) -> Range<usize> {
+    let range = bytes.as_ptr_range();
+    range.start.addr()..range.end.addr()
 }
 
 /// The error of a format that gives a block before its decoder.

@@ -1,17 +1,21 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod account;
 mod block;
 mod error;
 mod fetch;
 mod files;
 mod flow;
 mod framing;
+mod measure;
 mod memory;
+mod need;
 mod ops;
 mod pieces;
 mod pipeline;
 mod planner;
+mod prepare;
 mod reads;
 mod sequence;
 mod slice;

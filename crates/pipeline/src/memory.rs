@@ -1,17 +1,40 @@
 //! Counts the memory of one iteration against its limit.
 
-use std::sync::Arc;
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::{Error, ErrorKind};
+use tensor_batch::KeepMemory;
+
+use crate::tuning::AHEAD_SHARE;
 
 /// The bytes that an iteration holds: read buffers, payloads, prepared payloads, batches that are
-/// being made or wait for the consumer.
+/// being made or wait for the consumer, memory that is kept for reuse.
+///
+/// What is added is never more than the limit. A part of the limit is for what lies ahead of the
+/// first batch that is not finished: see [`ahead_limit`](Self::ahead_limit) and
+/// [`early_limit`](Self::early_limit). All the rest, [`batch_limit`](Self::batch_limit), is there
+/// for that batch and its window.
 #[derive(Debug)]
 pub(crate) struct Memory {
     limit: u64,
     held: AtomicU64,
     peak: AtomicU64,
+    early: AtomicU64,
+    window_peak: AtomicU64,
+    caches: Mutex<Vec<Box<dyn Cache>>>,
+}
+
+/// Memory that is kept for reuse.
+pub(crate) trait Cache: Send + Sync + fmt::Debug {
+    /// Lets all of it go. Whether there may be more later.
+    fn clear(&self) -> bool;
+}
+
+impl Cache for tensor_batch::Kept {
+    fn clear(&self) -> bool {
+        tensor_batch::Kept::clear(self)
+    }
 }
 
 impl Memory {
@@ -20,6 +43,9 @@ impl Memory {
             limit,
             held: AtomicU64::new(0),
             peak: AtomicU64::new(0),
+            early: AtomicU64::new(0),
+            window_peak: AtomicU64::new(0),
+            caches: Mutex::default(),
         }
     }
 
@@ -27,8 +53,36 @@ impl Memory {
         self.limit
     }
 
+    /// The most bytes of payloads and reads that the first unfinished batch does not need.
+    pub(crate) fn ahead_limit(&self) -> u64 {
+        self.limit / AHEAD_SHARE
+    }
+
+    /// The most bytes of what is made before its turn and stays: payloads prepared early, and
+    /// batches finished before those that come first.
+    pub(crate) fn early_limit(&self) -> u64 {
+        self.limit / AHEAD_SHARE
+    }
+
+    /// The most bytes of one batch and its window.
+    pub(crate) fn batch_limit(&self) -> u64 {
+        self.limit - self.ahead_limit() - self.early_limit()
+    }
+
+    /// The least limit of which `needed` bytes are for one batch and its window.
+    pub(crate) fn limit_for(needed: u64) -> u64 {
+        // A little more than the exact quotient, since each part is rounded.
+        (needed / (AHEAD_SHARE - 2))
+            .saturating_add(1)
+            .saturating_mul(AHEAD_SHARE)
+    }
+
     pub(crate) fn held(&self) -> u64 {
         self.held.load(Relaxed)
+    }
+
+    pub(crate) fn left(&self) -> u64 {
+        self.limit.saturating_sub(self.held())
     }
 
     /// The most bytes that were held at a time.
@@ -36,15 +90,41 @@ impl Memory {
         self.peak.load(Relaxed)
     }
 
-    /// Whether `bytes` more fit the limit.
-    pub(crate) fn fits(&self, bytes: u64) -> bool {
-        self.held().saturating_add(bytes) <= self.limit
+    /// The most bytes of a window.
+    pub(crate) fn window_peak(&self) -> u64 {
+        self.window_peak.load(Relaxed)
     }
 
-    /// Counts `bytes` more.
-    pub(crate) fn add(&self, bytes: u64) {
-        let held = self.held.fetch_add(bytes, Relaxed) + bytes;
-        self.peak.fetch_max(held, Relaxed);
+    /// Notes that a window needs `bytes` bytes.
+    pub(crate) fn note_window(&self, bytes: u64) {
+        self.window_peak.fetch_max(bytes, Relaxed);
+    }
+
+    /// Has `cache` be cleared where memory is missing.
+    pub(crate) fn add_cache(&self, cache: Box<dyn Cache>) {
+        let mut caches = self.caches.lock().unwrap_or_else(PoisonError::into_inner);
+        caches.push(cache);
+    }
+
+    /// Counts `bytes` more if they fit, perhaps in place of memory that is kept for reuse.
+    pub(crate) fn try_add(&self, bytes: u64) -> bool {
+        if self.try_add_new(bytes) {
+            return true;
+        }
+        self.clear_caches();
+        self.try_add_new(bytes)
+    }
+
+    fn try_add_new(&self, bytes: u64) -> bool {
+        if bytes == 0 {
+            return true;
+        }
+        let add = |held: u64| held.checked_add(bytes).filter(|&sum| sum <= self.limit);
+        let Ok(before) = self.held.fetch_update(Relaxed, Relaxed, add) else {
+            return false;
+        };
+        self.peak.fetch_max(before + bytes, Relaxed);
+        true
     }
 
     /// Counts `bytes` less.
@@ -52,11 +132,32 @@ impl Memory {
         self.held.fetch_sub(bytes, Relaxed);
     }
 
-    /// The error of a batch and its window that need `needed` bytes.
     #[cold]
-    pub(crate) fn exceeded(&self, needed: u64) -> Error {
-        let limit = self.limit;
-        Error::new(ErrorKind::MemoryLimit { limit, needed })
+    pub(crate) fn clear_caches(&self) {
+        let mut caches = self.caches.lock().unwrap_or_else(PoisonError::into_inner);
+        caches.retain(|cache| cache.clear());
+    }
+
+    /// Takes `bytes` of those for what is made early, which are counted elsewhere.
+    pub(crate) fn try_add_early(&self, bytes: u64) -> bool {
+        let limit = self.early_limit();
+        let add = |early: u64| early.checked_add(bytes).filter(|&sum| sum <= limit);
+        self.early.fetch_update(Relaxed, Relaxed, add).is_ok()
+    }
+
+    pub(crate) fn remove_early(&self, bytes: u64) {
+        self.early.fetch_sub(bytes, Relaxed);
+    }
+}
+
+impl KeepMemory for Memory {
+    fn keep(&self, bytes: usize) -> bool {
+        // What is kept does not take the place of what else is kept.
+        self.try_add_new(bytes as u64)
+    }
+
+    fn release(&self, bytes: usize) {
+        self.remove(bytes as u64);
     }
 }
 
@@ -68,27 +169,59 @@ pub(crate) struct Lease {
 }
 
 impl Lease {
-    /// Counts `bytes`, whether they fit or not.
-    pub(crate) fn new(memory: &Arc<Memory>, bytes: u64) -> Self {
-        memory.add(bytes);
+    /// A lease of nothing.
+    pub(crate) fn none(memory: &Arc<Memory>) -> Self {
         Lease {
             memory: memory.clone(),
-            bytes,
+            bytes: 0,
         }
+    }
+
+    /// Counts `bytes`, if they fit.
+    pub(crate) fn try_new(memory: &Arc<Memory>, bytes: u64) -> Option<Self> {
+        let mut lease = Lease::none(memory);
+        lease.try_grow(bytes).then_some(lease)
     }
 
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Counts `bytes` from now on.
-    pub(crate) fn set(&mut self, bytes: u64) {
-        if bytes > self.bytes {
-            self.memory.add(bytes - self.bytes);
-        } else {
-            self.memory.remove(self.bytes - bytes);
+    /// Counts at least `bytes` from now on, if they fit.
+    pub(crate) fn try_grow(&mut self, bytes: u64) -> bool {
+        let more = bytes.saturating_sub(self.bytes);
+        let fits = self.memory.try_add(more);
+        if fits {
+            self.bytes += more;
         }
-        self.bytes = bytes;
+        fits
+    }
+
+    /// Counts at most `bytes` from now on.
+    pub(crate) fn shrink(&mut self, bytes: u64) {
+        let less = self.bytes.saturating_sub(bytes);
+        self.memory.remove(less);
+        self.bytes -= less;
+    }
+
+    /// Moves up to `bytes` to a lease of their own.
+    pub(crate) fn split(&mut self, bytes: u64) -> Lease {
+        let bytes = bytes.min(self.bytes);
+        self.bytes -= bytes;
+        Lease {
+            memory: self.memory.clone(),
+            bytes,
+        }
+    }
+
+    /// Takes over what `other` counts.
+    pub(crate) fn join(&mut self, other: Lease) {
+        self.bytes += other.forget();
+    }
+
+    /// Leaves the counting to the caller.
+    pub(crate) fn forget(mut self) -> u64 {
+        std::mem::take(&mut self.bytes)
     }
 }
 

@@ -6,6 +6,16 @@ use crate::block::Block;
 use crate::pieces::PieceBatch;
 use crate::planner::BatchPlan;
 
+/// An op in the queue, or one that has started.
+#[derive(Debug)]
+pub(crate) struct Queued {
+    /// The number of the op in the sequence. One that gave back what it made keeps it.
+    pub(crate) seq: u64,
+    pub(crate) op: Op,
+    /// Whether the op runs while no other does: it gave back what it made, since memory was missing.
+    pub(crate) is_alone: bool,
+}
+
 /// Work for one worker.
 #[derive(Debug)]
 pub(crate) enum Op {

@@ -1,12 +1,14 @@
 //! Large batches, of which several workers make a piece each.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use atds_format::Tally;
 use tensor_batch::{BatchBuilder, BatchSpec, OwnedRowSlots};
 
-use crate::memory::Lease;
+use crate::flow::Denied;
+use crate::memory::{Lease, Memory};
 use crate::planner::BatchPlan;
+use crate::tuning::KEPT_SHARE;
 use crate::worker::RowError;
 
 /// A batch whose rows are written by several ops, in place.
@@ -22,6 +24,10 @@ pub(crate) struct PieceBatch {
 #[derive(Debug, Default)]
 struct State {
     has_begun: bool,
+    /// Whether memory was missing, so that one op makes the whole batch later.
+    is_given_up: bool,
+    /// Number of pieces that have ended.
+    ended: usize,
     /// The memory of the pieces that have not begun.
     slots: Vec<Option<OwnedRowSlots>>,
     made: Made,
@@ -34,6 +40,31 @@ pub(crate) struct Made {
     /// The first bad row.
     pub(crate) failed: Option<RowError>,
     pub(crate) leases: Vec<Lease>,
+    /// Bytes of the columns of variable size.
+    pub(crate) written: u64,
+    /// Bytes of the largest payload that was prepared for one piece alone.
+    pub(crate) only: u64,
+}
+
+/// The result of a piece.
+#[derive(Debug)]
+pub(crate) struct MadePiece {
+    pub(crate) slots: OwnedRowSlots,
+    pub(crate) result: Result<Tally, RowError>,
+    pub(crate) lease: Lease,
+    pub(crate) written: u64,
+    pub(crate) only: u64,
+}
+
+/// What is left to do after a piece.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// Others make more pieces.
+    More,
+    /// All pieces are made.
+    Made(Box<(BatchBuilder, Made)>),
+    /// The batch is made again.
+    Again,
 }
 
 impl PieceBatch {
@@ -47,14 +78,20 @@ impl PieceBatch {
 
     /// All rows as one plan.
     pub(crate) fn plan(&self) -> BatchPlan {
+        let first = self.pieces.first();
         BatchPlan {
-            rows: self.pieces.iter().map(|piece| piece.rows).sum(),
+            rows: self.rows(),
             reads: self
                 .pieces
                 .iter()
                 .flat_map(|piece| piece.reads.clone())
                 .collect(),
+            window: first.map(|piece| piece.window.clone()).unwrap_or_default(),
         }
+    }
+
+    pub(crate) fn rows(&self) -> u64 {
+        self.pieces.iter().map(|piece| piece.rows).sum()
     }
 
     /// The memory of a piece. The first piece makes that of the whole batch, with a builder and the
@@ -62,45 +99,71 @@ impl PieceBatch {
     pub(crate) fn begin(
         &self,
         piece: usize,
-        begin: impl FnOnce() -> (BatchBuilder, Lease),
-    ) -> Option<OwnedRowSlots> {
+        begin: impl FnOnce() -> Result<(BatchBuilder, Lease), Denied>,
+    ) -> Result<OwnedRowSlots, Denied> {
         let mut state = self.lock();
+        if state.is_given_up {
+            return Err(Denied::Again);
+        }
         if !state.has_begun {
-            let (builder, lease) = begin();
+            let (builder, mut lease) = begin()?;
             let rows: Vec<usize> = self
                 .pieces
                 .iter()
                 .map(|piece| piece.rows as usize)
                 .collect();
-            let slots = builder.into_slots(&rows).into_iter();
-            state.slots = slots.map(Some).collect();
+            let mut slots = builder.into_slots(&rows);
+            let bytes = slots
+                .first_mut()
+                .map(|first| first.with(|first| first.batch_bytes()));
+            if !lease.try_grow(bytes.unwrap_or(0) as u64) {
+                return Err(Denied::Again);
+            }
+            state.slots = slots.into_iter().map(Some).collect();
             state.made.leases.push(lease);
             state.has_begun = true;
         }
-        state.slots.get_mut(piece)?.take()
+        let slots = state.slots.get_mut(piece).and_then(Option::take);
+        slots.ok_or(Denied::Cancelled)
     }
 
-    /// Ends a piece. The last one gets the builder, and what all pieces have made.
-    pub(crate) fn end(
-        &self,
-        slots: OwnedRowSlots,
-        result: Result<Tally, RowError>,
-        lease: Lease,
-    ) -> Option<(BatchBuilder, Made)> {
+    /// Ends a piece; without `made`, since memory was missing. The last one gets the builder, and what
+    /// all pieces have made.
+    pub(crate) fn end(&self, made: Option<MadePiece>) -> Ended {
         let mut state = self.lock();
-        let made = &mut state.made;
-        made.leases.push(lease);
-        match result {
-            Ok(tally) => made.tally.add(&tally),
-            Err(error) => {
-                let is_first = |failed: &RowError| error.row < failed.row;
-                if made.failed.as_ref().is_none_or(is_first) {
-                    made.failed = Some(error);
+        state.ended += 1;
+        let is_last = state.ended == self.pieces.len();
+        let mut builder = None;
+        match made {
+            Some(piece) if !state.is_given_up => {
+                let made = &mut state.made;
+                made.leases.push(piece.lease);
+                made.written += piece.written;
+                made.only = made.only.max(piece.only);
+                match piece.result {
+                    Ok(tally) => made.tally.add(&tally),
+                    Err(error) => {
+                        let is_first = |failed: &RowError| error.row < failed.row;
+                        if made.failed.as_ref().is_none_or(is_first) {
+                            made.failed = Some(error);
+                        }
+                    }
                 }
+                builder = piece.slots.end();
+            }
+            _ => {
+                state.is_given_up = true;
+                state.slots.clear();
+                state.made = Made::default();
             }
         }
-        let builder = slots.end()?;
-        Some((builder, std::mem::take(&mut state.made)))
+        match builder {
+            _ if !is_last => Ended::More,
+            Some(builder) if !state.is_given_up => {
+                Ended::Made(Box::new((builder, std::mem::take(&mut state.made))))
+            }
+            _ => Ended::Again,
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -111,25 +174,50 @@ impl PieceBatch {
 /// The builders of batches in pieces, used again for their memory.
 #[derive(Debug)]
 pub(crate) struct Builders {
+    memory: Arc<Memory>,
     spec: BatchSpec,
+    /// The most bytes of its own that a builder keeps.
+    most: u64,
     free: Mutex<Vec<BatchBuilder>>,
 }
 
 impl Builders {
-    pub(crate) fn new(spec: BatchSpec) -> Self {
+    /// Builders for `workers` workers.
+    pub(crate) fn new(memory: Arc<Memory>, spec: BatchSpec, workers: usize) -> Self {
         Builders {
+            most: memory.limit() / KEPT_SHARE / workers as u64,
+            memory,
             spec,
             free: Mutex::default(),
         }
     }
 
+    pub(crate) fn spec(&self) -> &BatchSpec {
+        &self.spec
+    }
+
+    /// A builder whose kept memory counts.
+    pub(crate) fn make(&self) -> BatchBuilder {
+        let mut builder = BatchBuilder::new(self.spec.clone());
+        builder.set_keeper(self.memory.clone());
+        self.memory.add_cache(Box::new(builder.kept()));
+        builder
+    }
+
     pub(crate) fn take(&self) -> BatchBuilder {
         let builder = self.lock().pop();
-        builder.unwrap_or_else(|| BatchBuilder::new(self.spec.clone()))
+        builder.unwrap_or_else(|| self.make())
     }
 
     pub(crate) fn give_back(&self, builder: BatchBuilder) {
-        self.lock().push(builder);
+        if self.may_keep(&builder) {
+            self.lock().push(builder);
+        }
+    }
+
+    /// Whether a builder has little memory of its own, which does not count between two batches.
+    pub(crate) fn may_keep(&self, builder: &BatchBuilder) -> bool {
+        builder.capacity_bytes() as u64 <= self.most
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<BatchBuilder>> {

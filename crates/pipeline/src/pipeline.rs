@@ -22,7 +22,7 @@ use crate::planner::{Batching, Planner};
 use crate::sequence::Sequence;
 use crate::slice::Slice;
 use crate::stats::{Counters, Stats, StatsHandle};
-use crate::tuning::{MIN_READ_SIZE, READ_AHEAD_SHARE};
+use crate::tuning::{MIN_READ_SIZE, SMALL_LIMIT_READS};
 use crate::worker::Worker;
 use crate::{Error, ErrorKind};
 
@@ -161,7 +161,7 @@ impl Batches {
             options: options.clone(),
             flow: flow.clone(),
             counters: counters.clone(),
-            pool: ReadPool::new(memory),
+            pool: ReadPool::new(memory.clone()),
             planner: Planner::new(Batching {
                 batch_size: options.batch_size.max(1) as u64,
                 shuffle_buffer_size: options.shuffle_buffer_size as u64,
@@ -171,7 +171,6 @@ impl Batches {
             }),
             sequence: Sequence::new(flow.clone(), costs.clone(), workers, options),
             read_size: read_size(options),
-            ahead: options.memory_limit - options.memory_limit / 4,
         };
         let mut batches = Batches {
             flow: flow.clone(),
@@ -182,14 +181,13 @@ impl Batches {
             is_over: false,
         };
         batches.spawn("atds-planner", move || framing.run(epochs));
-        let builders = Arc::new(Builders::new(spec.clone()));
+        let builders = Arc::new(Builders::new(memory, spec.clone(), workers));
         for _ in 0..workers {
             let worker = Worker::new(
                 flow.clone(),
                 costs.clone(),
                 counters.clone(),
                 builders.clone(),
-                spec.clone(),
                 options.drop_remainder,
             );
             batches.spawn("atds-worker", move || worker.run());
@@ -339,7 +337,7 @@ impl fmt::Debug for Batches {
 
 /// Bytes of a read: fewer under a small limit, so that there is memory for more than one.
 fn read_size(options: &Options) -> usize {
-    let most = usize::try_from(options.memory_limit / READ_AHEAD_SHARE).unwrap_or(usize::MAX);
+    let most = usize::try_from(options.memory_limit / SMALL_LIMIT_READS).unwrap_or(usize::MAX);
     options.read_size.min(most).max(MIN_READ_SIZE)
 }
 

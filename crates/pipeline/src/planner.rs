@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use atds_shuffle::{Stream, Window, window_target};
 
-use crate::block::Block;
+use crate::block::{Block, PreparedSize};
 
 /// How records become batches.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +36,16 @@ pub(crate) struct BlockRead {
     pub(crate) is_first: bool,
     /// Whether no later batch reads the block.
     pub(crate) is_last: bool,
+    /// Whether no earlier batch of the window reads the block's payload.
+    pub(crate) begins_payload: bool,
+    /// Whether the payload leaves the window with this read.
+    pub(crate) ends_payload: bool,
+}
+
+impl BlockRead {
+    pub(crate) fn prepares(&self) -> bool {
+        self.block.file.decoder.prepares()
+    }
 }
 
 /// The rows of a batch, in order.
@@ -43,6 +53,19 @@ pub(crate) struct BlockRead {
 pub(crate) struct BatchPlan {
     pub(crate) rows: u64,
     pub(crate) reads: Vec<BlockRead>,
+    /// What the window held before.
+    pub(crate) window: WindowSize,
+}
+
+/// What the window held when a batch was drawn.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WindowSize {
+    /// Bytes of the payloads that no batch before reads.
+    pub(crate) bytes: u64,
+    /// Bytes of all payloads up to then.
+    pub(crate) total: u64,
+    /// Payloads that have left the window since the batch before.
+    pub(crate) left: Vec<Arc<PreparedSize>>,
 }
 
 /// The window of blocks that have unread records.
@@ -55,6 +78,7 @@ pub(crate) struct Planner {
     records: u64,
     /// Number of batches that were drawn in the epoch.
     drawn: u64,
+    window: WindowSize,
     order: Order,
 }
 
@@ -88,6 +112,7 @@ impl Slot {
         let first = self.unread.start;
         self.unread.start += records;
         let is_first = !std::mem::replace(&mut self.is_read, true);
+        let begins_payload = self.block.payload.begin();
         BlockRead {
             block: self.block.clone(),
             first,
@@ -95,6 +120,8 @@ impl Slot {
             is_only: is_first && self.unread.is_empty() && !self.block.payload.is_shared,
             is_first,
             is_last: self.unread.is_empty(),
+            begins_payload,
+            ends_payload: self.unread.is_empty() && self.block.payload.leave(),
         }
     }
 }
@@ -107,6 +134,7 @@ impl Planner {
             batching,
             records: 0,
             drawn: 0,
+            window: WindowSize::default(),
             order: match batching.shuffle_buffer_size {
                 0 => Order::InOrder(VecDeque::new()),
                 _ => Order::Shuffled(Box::new(Shuffled {
@@ -121,18 +149,60 @@ impl Planner {
     pub(crate) fn begin_epoch(&mut self, epoch: u64) {
         self.records = 0;
         self.drawn = 0;
+        let left: Vec<Slot> = match &mut self.order {
+            Order::InOrder(slots) => slots.drain(..).collect(),
+            Order::Shuffled(shuffled) => shuffled.slots.drain(..).flatten().collect(),
+        };
+        for slot in left {
+            self.let_go(&slot.block);
+        }
         match &mut self.order {
-            Order::InOrder(slots) => slots.clear(),
+            Order::InOrder(_) => {}
             Order::Shuffled(shuffled) => {
                 let Batching { seed, stream, .. } = self.batching;
                 shuffled.window = Window::new(seed, epoch, stream);
-                shuffled.slots.clear();
+            }
+        }
+    }
+
+    /// Bytes of all payloads that were added.
+    pub(crate) fn total(&self) -> u64 {
+        self.window.total
+    }
+
+    /// Bytes of the payloads in the window once it is full, if those to come are like the others.
+    pub(crate) fn expected_bytes(&self) -> u64 {
+        let bytes = u128::from(self.window.bytes) * u128::from(self.target.max(self.records));
+        let bytes = bytes / u128::from(self.records.max(1));
+        u64::try_from(bytes).unwrap_or(u64::MAX)
+    }
+
+    /// Keeps a payload in the window, for blocks of it that come later.
+    pub(crate) fn keep(&mut self, block: &Block) {
+        let payload = &block.payload;
+        if payload.enter() {
+            let bytes = payload.window_bytes();
+            self.window.bytes += bytes;
+            self.window.total += bytes;
+        }
+    }
+
+    /// Ends [`keep`](Self::keep) for the payload of `block`.
+    pub(crate) fn let_go(&mut self, block: &Block) {
+        let payload = &block.payload;
+        let is_begun = payload.is_begun();
+        if payload.leave() {
+            if is_begun && block.file.decoder.prepares() {
+                self.window.left.push(payload.size.clone());
+            } else {
+                self.window.bytes -= payload.window_bytes();
             }
         }
     }
 
     /// Adds a block of which `unread` are read.
     pub(crate) fn push(&mut self, block: Arc<Block>, unread: Range<u64>) {
+        self.keep(&block);
         let records = unread.end - unread.start;
         let slot = Slot {
             block,
@@ -179,11 +249,26 @@ impl Planner {
         let rows = self.records.min(self.batching.batch_size);
         self.records -= rows;
         self.drawn += 1;
+        let window = WindowSize {
+            left: std::mem::take(&mut self.window.left),
+            ..self.window
+        };
         let reads = match &mut self.order {
             Order::InOrder(slots) => take_in_order(slots, rows),
             Order::Shuffled(shuffled) => shuffled.draw(rows),
         };
-        BatchPlan { rows, reads }
+        // A payload that is decoded as it is stays.
+        let read = reads.iter().filter(|read| match read.prepares() {
+            true => read.begins_payload,
+            false => read.ends_payload,
+        });
+        let bytes = read.map(|read| read.block.payload.window_bytes());
+        self.window.bytes -= bytes.sum::<u64>();
+        BatchPlan {
+            rows,
+            reads,
+            window,
+        }
     }
 }
 

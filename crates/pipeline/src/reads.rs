@@ -12,7 +12,26 @@ pub(crate) struct Reads<'a> {
     reads: &'a [BlockRead],
     next: usize,
     /// The blocks among the next reads that are prepared, in their order.
-    pub(crate) prepared: VecDeque<Result<(Prepared, Tally), Error>>,
+    pub(crate) prepared: VecDeque<Result<OwnPrepared, Error>>,
+}
+
+/// A payload that was prepared for one batch alone.
+#[derive(Debug, Default)]
+pub(crate) struct OwnPrepared {
+    pub(crate) prepared: Prepared,
+    pub(crate) tally: Tally,
+    /// Bytes that are held for it.
+    pub(crate) held: u64,
+}
+
+impl OwnPrepared {
+    pub(crate) fn new((prepared, tally): (Prepared, Tally), held: u64) -> Self {
+        OwnPrepared {
+            prepared,
+            tally,
+            held,
+        }
+    }
 }
 
 impl<'a> Reads<'a> {
@@ -38,8 +57,7 @@ impl<'a> Reads<'a> {
     pub(crate) fn upcoming(&self) -> Option<Upcoming<'_>> {
         let read = self.reads.get(self.next)?;
         let block = if read.is_only && read.block.file.decoder.prepares() {
-            let (prepared, _) = self.prepared.front()?.as_ref().ok()?;
-            prepared
+            &self.prepared.front()?.as_ref().ok()?.prepared
         } else {
             read.block.payload.prepared()?.ok()?
         };

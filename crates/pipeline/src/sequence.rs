@@ -12,10 +12,10 @@ use crate::error::Stop;
 use crate::flow::Flow;
 use crate::ops::{EarlyBlock, Op};
 use crate::pieces::PieceBatch;
-use crate::planner::BatchPlan;
+use crate::planner::{BatchPlan, WindowSize};
 use crate::tuning::{
-    ALIGNED_OP_TIME, FIRST_PIECE_ROWS, LARGE_BATCH_TIME, MOST_APART, OP_TIME, PIECE_TIME,
-    READ_AHEAD_SHARE,
+    AHEAD_SHARE, ALIGNED_OP_TIME, FIRST_PIECE_ROWS, LARGE_BATCH_TIME, MOST_APART, OP_TIME,
+    PIECE_TIME,
 };
 
 /// The planning thread's end of the flow.
@@ -81,7 +81,7 @@ impl Sequence {
             delayed_rows: 0,
             delayed_prepares: 0,
             delayed_bytes: 0,
-            most_bytes: options.memory_limit / READ_AHEAD_SHARE,
+            most_bytes: options.memory_limit / AHEAD_SHARE,
             group: Vec::new(),
             group_records: 0,
         }
@@ -92,6 +92,7 @@ impl Sequence {
         self.next_rows += plan.rows;
         let goes_on = self.goes_on(&plan);
         self.next.push(plan);
+        self.note_unqueued();
         if let Some(rows) = self.op_rows {
             return if self.next_rows < rows {
                 Ok(())
@@ -132,6 +133,13 @@ impl Sequence {
             return self.flush();
         }
         Ok(())
+    }
+
+    /// Tells the flow which batch is the first that is not queued.
+    fn note_unqueued(&self) {
+        let delayed = self.delayed.iter().flat_map(|delayed| &delayed.plans);
+        let first = delayed.chain(&self.next).next();
+        self.flow.set_unqueued(first.map(|plan| plan.window.total));
     }
 
     fn end_op(&mut self) -> Result<(), Stop> {
@@ -226,7 +234,7 @@ impl Sequence {
         }
         let bytes = blocks.iter().map(|early| early.block.payload.bytes).sum();
         let estimate = self.costs.prepared_bytes(bytes);
-        self.flow.push(Op::Prepare { blocks, estimate }, 0)
+        self.flow.push(Op::Prepare { blocks, estimate }, &[])
     }
 
     fn queue(&mut self, delayed: Delayed) -> Result<(), Stop> {
@@ -234,6 +242,7 @@ impl Sequence {
             // Perhaps its own blocks.
             self.end_group()?;
         }
+        self.note_unqueued();
         self.delayed_rows -= delayed.rows;
         self.delayed_prepares -= delayed.prepares;
         self.delayed_bytes -= delayed.bytes;
@@ -247,17 +256,17 @@ impl Sequence {
             }
             plans.append(&mut pieces);
         }
-        let batches = plans.len();
+        let totals: Vec<u64> = plans.iter().map(|plan| plan.window.total).collect();
         let rows = plans.iter().map(|plan| plan.rows).sum();
         let first = self.queued;
-        self.queued += batches as u64;
+        self.queued += plans.len() as u64;
         let estimate = self.costs.batch_bytes(rows);
         let op = Op::Batches {
             first,
             plans,
             estimate,
         };
-        self.flow.push(op, batches)
+        self.flow.push(op, &totals)
     }
 }
 
@@ -269,18 +278,19 @@ impl Sequence {
             return vec![plan];
         }
         let rows_of_piece = plan.rows.div_ceil(count);
-        let empty = || BatchPlan {
+        let empty = |window| BatchPlan {
             rows: 0,
             reads: Vec::new(),
+            window,
         };
-        let mut pieces = vec![empty()];
+        let mut pieces = vec![empty(plan.window)];
         for read in plan.reads {
             let last = pieces.len() - 1;
             let piece = &mut pieces[last];
             piece.rows += read.records;
             piece.reads.push(read);
             if piece.rows >= rows_of_piece {
-                pieces.push(empty());
+                pieces.push(empty(WindowSize::default()));
             }
         }
         if pieces.last().is_some_and(|piece| piece.reads.is_empty()) {
@@ -316,6 +326,7 @@ impl Sequence {
             .iter()
             .map(|piece| self.costs.batch_bytes(piece.rows))
             .collect();
+        let total = pieces.first().map_or(0, |piece| piece.window.total);
         let batch = Arc::new(PieceBatch::new(number, pieces));
         for (piece, estimate) in estimates.into_iter().enumerate() {
             let op = Op::Piece {
@@ -323,7 +334,8 @@ impl Sequence {
                 piece,
                 estimate,
             };
-            self.flow.push(op, usize::from(piece == 0))?;
+            let begun = if piece == 0 { &[total][..] } else { &[] };
+            self.flow.push(op, begun)?;
         }
         Ok(())
     }

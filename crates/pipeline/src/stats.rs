@@ -44,10 +44,13 @@ pub struct Stats {
     pub schedule: Option<Schedule>,
     /// The most memory in bytes that was held at a time.
     pub memory_peak: u64,
-    /// The most memory in bytes of payloads, prepared ones too, that was held at a time.
-    pub window_peak: u64,
     /// The limit on `memory_peak`.
     pub memory_limit: u64,
+    /// The most memory in bytes of the blocks that a batch was drawn from: of their payloads, prepared
+    /// where a batch has read them.
+    pub window_peak: u64,
+    /// Number of ops that were run again, since memory was missing.
+    pub repeated_ops: u64,
 }
 
 /// Reads the figures of one iteration, from any thread and after the iteration.
@@ -78,6 +81,7 @@ pub(crate) struct Counters {
     memory: Arc<Memory>,
     costs: Arc<Costs>,
     workers: usize,
+    repeated_ops: AtomicU64,
     started: Instant,
     took: Nanos,
 }
@@ -100,6 +104,7 @@ impl Counters {
             memory,
             costs,
             workers,
+            repeated_ops: AtomicU64::new(0),
             started: Instant::now(),
             took: Nanos::default(),
         }
@@ -115,6 +120,10 @@ impl Counters {
             let mut all = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
             all.add(tally);
         }
+    }
+
+    pub(crate) fn add_repeated_op(&self) {
+        self.repeated_ops.fetch_add(1, Relaxed);
     }
 
     pub(crate) fn add_dropped_records(&self, records: u64) {
@@ -152,8 +161,9 @@ impl Counters {
             dropped_records: self.dropped_records.load(Relaxed),
             schedule: self.costs.schedule(self.workers, OP_TIME),
             memory_peak: memory.peak(),
-            window_peak: memory.peak(),
             memory_limit: memory.limit(),
+            window_peak: memory.window_peak(),
+            repeated_ops: self.repeated_ops.load(Relaxed),
         }
     }
 }

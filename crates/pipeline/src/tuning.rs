@@ -14,15 +14,19 @@ pub(crate) const QUEUED_OPS: usize = 4;
 /// reads are enough.
 pub(crate) const MAX_HINTS: usize = 64;
 
-/// The part of the memory limit that blocks may take which no batch needs yet.
-pub(crate) const READ_AHEAD_SHARE: u64 = 8;
+/// The part of the memory limit that payloads may take which the first unfinished batch does not need;
+/// another such part is for what is made of them before its turn. The rest is for one batch and its
+/// window.
+pub(crate) const AHEAD_SHARE: u64 = 8;
 
-/// Bytes of a batch's dense columns above which the record counts of its blocks are checked before
-/// memory is made of what may be a damaged count.
-pub(crate) const DOUBTFUL_BATCH_BYTES: u64 = 64 << 20;
+/// The part of the memory limit that builders of batches may keep, all together, and not count.
+pub(crate) const KEPT_SHARE: u64 = 64;
+
+/// Bytes that a block counts for in addition to its payload.
+pub(crate) const BLOCK_BYTES: u64 = 512;
 
 /// Bytes that a worker writes before it counts them.
-pub(crate) const COUNTED_BYTES: usize = 256 << 10;
+pub(crate) const COUNTED_BYTES: u64 = 256 << 10;
 
 /// Reads of a source that answers later which are under way at once.
 pub(crate) const READS_UNDER_WAY: usize = 32;
@@ -46,6 +50,9 @@ pub(crate) const PIECE_TIME: Duration = Duration::from_millis(4);
 
 /// Rows of a piece of the first batch at least: fewer are made sooner than other workers begin.
 pub(crate) const FIRST_PIECE_ROWS: u64 = 16;
+
+/// Reads that a small memory limit has room for, which are smaller then: a few buffers are used in part.
+pub(crate) const SMALL_LIMIT_READS: u64 = 32;
 
 /// Bytes of a read at least, under a limit of memory that allows no more.
 pub(crate) const MIN_READ_SIZE: usize = 1 << 10;

@@ -1,23 +1,23 @@
-//! A worker: takes ops, prepares blocks, decodes records into batches.
+//! A worker: takes ops, and decodes records into batches.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use atds_format::{PrepareJob, Prepared, Scratch, Tally};
+use atds_format::{Scratch, Tally};
 use atds_sched::Costs;
-use tensor_batch::{Batch, BatchBuilder, BatchSpec, RowSlots};
+use tensor_batch::{Batch, BatchBuilder, RowSlots};
 
-use crate::block::Block;
-use crate::error::Stop;
-use crate::flow::{Finished, Flow};
-use crate::memory::Lease;
-use crate::ops::{EarlyBlock, Op};
-use crate::pieces::{Builders, Made, PieceBatch};
+use crate::Error;
+use crate::account::Account;
+use crate::block::RecordPlace;
+use crate::flow::{Denied, Finished, Flow};
+use crate::need::Need;
+use crate::ops::{Op, Queued};
+use crate::pieces::{Builders, Ended, Made, MadePiece, PieceBatch};
 use crate::planner::{BatchPlan, BlockRead};
 use crate::reads::Reads;
 use crate::stats::Counters;
-use crate::tuning::{COUNTED_BYTES, DOUBTFUL_BATCH_BYTES, OP_TIME};
-use crate::{Error, ErrorKind};
+use crate::tuning::{COUNTED_BYTES, OP_TIME};
 
 /// A worker's state, which it keeps from one op to the next.
 pub(crate) struct Worker {
@@ -27,17 +27,23 @@ pub(crate) struct Worker {
     drop_remainder: bool,
     /// Bytes of a row in columns of fixed size.
     fixed_row_bytes: u64,
-    context: Context,
+    pub(crate) context: Context,
 }
 
 /// What a worker reads blocks with.
-struct Context {
-    flow: Arc<Flow>,
-    costs: Arc<Costs>,
-    counters: Arc<Counters>,
-    scratch: Scratch,
+pub(crate) struct Context {
+    pub(crate) flow: Arc<Flow>,
+    pub(crate) costs: Arc<Costs>,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) scratch: Scratch,
     /// Time of the batch that was not spent decoding.
-    other_time: Duration,
+    pub(crate) other_time: Duration,
+    /// Bytes that the payload needs which did not fit.
+    pub(crate) missing: Option<u64>,
+    /// Whether batches have columns of variable size.
+    pub(crate) has_variable: bool,
+    /// Bytes that are written before they count.
+    counted_bytes: u64,
 }
 
 /// An error, and the first row of the batch that is not good.
@@ -48,27 +54,29 @@ pub(crate) struct RowError {
 }
 
 /// Why a batch is not made.
-enum Failed {
-    Cancelled,
+pub(crate) enum Failed {
+    /// Memory is missing, for the row with this number.
+    Denied(Denied, u64),
     Row(RowError),
 }
 
 /// Why a block cannot be read.
-enum ReadError {
-    Stop(Stop),
+pub(crate) enum ReadError {
+    Denied(Denied),
+    Block(Error),
     /// The error is of the record that was read last.
     LastRecord(Error),
 }
 
-impl From<Stop> for ReadError {
-    fn from(stop: Stop) -> Self {
-        ReadError::Stop(stop)
+impl From<Denied> for ReadError {
+    fn from(denied: Denied) -> Self {
+        ReadError::Denied(denied)
     }
 }
 
 impl From<Error> for ReadError {
     fn from(error: Error) -> Self {
-        ReadError::Stop(Stop::Failed(error))
+        ReadError::Block(error)
     }
 }
 
@@ -78,8 +86,8 @@ impl ReadError {
     fn before(self, slots: &RowSlots<'_>) -> Failed {
         let row = slots.batch_row() as u64;
         match self {
-            ReadError::Stop(Stop::Cancelled) => Failed::Cancelled,
-            ReadError::Stop(Stop::Failed(error)) => Failed::Row(RowError { row, error }),
+            ReadError::Denied(denied) => Failed::Denied(denied, row),
+            ReadError::Block(error) => Failed::Row(RowError { row, error }),
             ReadError::LastRecord(error) => Failed::Row(RowError {
                 row: row.saturating_sub(1),
                 error,
@@ -88,85 +96,163 @@ impl ReadError {
     }
 }
 
+/// What was made of a plan.
+struct Decoded {
+    batch: Batch,
+    tally: Tally,
+    written: Written,
+}
+
+/// Sizes of what was decoded, in bytes, as they follow from the data.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Written {
+    /// Of the columns of variable size.
+    pub(crate) variable: u64,
+    /// Of columns that are filled up.
+    pub(crate) padded: u64,
+    /// Of the largest payload that was prepared for the batch alone.
+    pub(crate) only: u64,
+}
+
 impl Worker {
     pub(crate) fn new(
         flow: Arc<Flow>,
         costs: Arc<Costs>,
         counters: Arc<Counters>,
         builders: Arc<Builders>,
-        spec: BatchSpec,
         drop_remainder: bool,
     ) -> Self {
+        let spec = builders.spec();
+        let is_variable = |column: &tensor_batch::ColumnSpec| {
+            column.dtype.size().is_none() || column.row_len().is_none()
+        };
+        let counted_bytes = COUNTED_BYTES.min(flow.memory.limit() / 64);
         Worker {
             fixed_row_bytes: spec.fixed_row_bytes(),
-            builder: BatchBuilder::new(spec),
-            builders,
+            builder: builders.make(),
             drop_remainder,
             context: Context {
+                has_variable: spec.columns().iter().any(is_variable),
+                counted_bytes,
                 flow,
                 costs,
                 counters,
                 scratch: Scratch::default(),
                 other_time: Duration::ZERO,
+                missing: None,
             },
+            builders,
         }
     }
 
     /// Runs ops until there are no more.
     pub(crate) fn run(mut self) {
         let flow = self.context.flow.clone();
-        while let Some(op) = flow.next_op() {
+        while let Some((queued, lease)) = flow.next_op() {
+            let Queued { seq, op, is_alone } = queued;
+            let mut account = Account::new(flow.clone(), lease, is_alone);
             match op {
-                Op::Prepare { blocks, .. } => self.context.prepare_shared(&blocks),
+                Op::Prepare { blocks, .. } => self.context.prepare_early(&blocks),
                 Op::Batches { first, plans, .. } => {
-                    let mut woken = Instant::now();
-                    for (number, plan) in (first..).zip(plans) {
-                        if flow.is_stopped() {
-                            break;
-                        }
-                        let Some(finished) = self.make(&plan) else {
-                            break;
-                        };
-                        let is_last = finished.error.is_some();
-                        drop(plan);
-                        let wakes = woken.elapsed() >= OP_TIME;
-                        if wakes {
-                            woken = Instant::now();
-                        }
-                        flow.finish_batch(number, finished, wakes);
-                        if is_last {
-                            break;
-                        }
+                    let again = self.make_batches(seq, first, plans, &mut account);
+                    account.clear();
+                    if let Some(op) = again {
+                        self.run_again(seq, op);
                     }
                 }
-                Op::Piece { batch, piece, .. } => self.make_piece(&batch, piece),
+                Op::Piece { batch, piece, .. } => {
+                    let ended = self.make_piece(&batch, piece, &mut account);
+                    let again = self.end_piece(seq, &batch, ended, &mut account);
+                    account.clear();
+                    if again {
+                        let op = Op::Batches {
+                            first: batch.number,
+                            plans: vec![batch.plan()],
+                            estimate: 0,
+                        };
+                        drop(batch);
+                        self.run_again(seq - piece as u64, op);
+                    }
+                }
             }
+            drop(account);
             flow.finish_op();
         }
     }
 
-    /// Makes a batch; `None` if the iteration was cancelled. A batch with a bad row ends before it,
-    /// and has the row's error.
-    fn make(&mut self, plan: &BatchPlan) -> Option<Finished> {
+    /// Gives back what was made for an op, which runs again when no other does.
+    #[cold]
+    fn run_again(&mut self, seq: u64, op: Op) {
+        // What the batch has is not kept for the next.
+        self.builder = self.builders.make();
+        self.context.counters.add_repeated_op();
+        self.context.flow.run_again(seq, op);
+    }
+
+    /// Makes consecutive batches. Returns the op that is left, if memory is missing.
+    fn make_batches(
+        &mut self,
+        seq: u64,
+        first: u64,
+        plans: Vec<BatchPlan>,
+        account: &mut Account,
+    ) -> Option<Op> {
+        let flow = self.context.flow.clone();
+        let mut woken = Instant::now();
+        let mut plans = plans.into_iter();
+        for number in first.. {
+            let plan = plans.next()?;
+            if flow.is_stopped() {
+                return None;
+            }
+            let made = self.make(&plan, account);
+            let finished = made.and_then(|finished| {
+                let is_last = finished.error.is_some();
+                let wakes = woken.elapsed() >= OP_TIME;
+                if wakes {
+                    woken = Instant::now();
+                }
+                flow.finish_batch(seq, number, finished, wakes)?;
+                Ok(is_last)
+            });
+            match finished {
+                Ok(false) => {}
+                Err(Denied::Again) => {
+                    return Some(Op::Batches {
+                        first: number,
+                        plans: std::iter::once(plan).chain(plans).collect(),
+                        estimate: 0,
+                    });
+                }
+                Ok(true) | Err(_) => return None,
+            }
+        }
+        None
+    }
+
+    /// Makes a batch. One with a bad row ends before it, and has the row's error.
+    fn make(&mut self, plan: &BatchPlan, account: &mut Account) -> Result<Finished, Denied> {
         let start = Instant::now();
         self.context.other_time = Duration::ZERO;
-        let mut lease = Lease::new(&self.context.flow.memory, 0);
-        match self.decode(plan, plan.rows, &mut lease) {
-            Ok((batch, tally)) => {
-                let bytes = batch.used_bytes() as u64;
-                lease.set(bytes);
+        match self.decode(plan, plan.rows, account) {
+            Ok(Decoded {
+                batch,
+                tally,
+                written,
+            }) => {
+                let (lease, most) = account.finish_batch(batch.capacity_bytes() as u64)?;
                 let decoding = start.elapsed().saturating_sub(self.context.other_time);
-                self.context.costs.note_rows(plan.rows, bytes, decoding);
+                self.context.costs.note_rows(plan.rows, most, decoding);
                 self.context.counters.decode.add(decoding);
                 self.context.counters.add_tally(&tally);
-                Some(Finished {
+                Ok(Finished {
                     batch: Some(batch),
                     lease: Some(lease),
                     error: None,
+                    need: Some(self.need(plan, plan.rows, written)),
                 })
             }
-            Err(Failed::Cancelled) => None,
-            Err(Failed::Row(failed)) => self.make_before(plan, failed, lease),
+            Err(failed) => self.make_before(plan, failed, account),
         }
     }
 
@@ -175,67 +261,165 @@ impl Worker {
     fn make_before(
         &mut self,
         plan: &BatchPlan,
-        failed: RowError,
-        mut lease: Lease,
-    ) -> Option<Finished> {
-        let is_memory = matches!(failed.error.kind, ErrorKind::MemoryLimit { .. });
-        if failed.row == 0 || is_memory || self.drop_remainder {
-            let dropped = if is_memory { 0 } else { failed.row };
-            self.context.counters.add_dropped_records(dropped);
-            return Some(Finished {
+        failed: Failed,
+        account: &mut Account,
+    ) -> Result<Finished, Denied> {
+        account.clear();
+        let failed = match failed {
+            Failed::Row(failed) => failed,
+            Failed::Denied(Denied::Exceeded, row) => return Ok(self.exceeded(plan, row)),
+            Failed::Denied(denied, _) => return Err(denied),
+        };
+        if failed.row == 0 || self.drop_remainder {
+            self.context.counters.add_dropped_records(failed.row);
+            return Ok(Finished {
                 batch: None,
                 lease: None,
                 error: Some(failed.error),
+                need: Some(self.need(plan, failed.row, Written::default())),
             });
         }
-        let (batch, error) = match self.decode(plan, failed.row, &mut lease) {
-            Ok((batch, tally)) => {
+        match self.decode(plan, failed.row, account) {
+            Ok(Decoded {
+                batch,
+                tally,
+                written,
+            }) => {
+                let (lease, _) = account.finish_batch(batch.capacity_bytes() as u64)?;
                 self.context.counters.add_tally(&tally);
-                lease.set(batch.used_bytes() as u64);
-                (Some(batch), failed.error)
+                Ok(Finished {
+                    batch: Some(batch),
+                    lease: Some(lease),
+                    error: Some(failed.error),
+                    need: Some(self.need(plan, failed.row, written)),
+                })
             }
-            Err(Failed::Cancelled) => return None,
-            Err(Failed::Row(again)) => (None, again.error),
-        };
-        Some(Finished {
-            batch,
-            lease: Some(lease),
-            error: Some(error),
-        })
+            Err(Failed::Row(again)) => Ok(Finished {
+                batch: None,
+                lease: None,
+                error: Some(again.error),
+                need: Some(self.need(plan, failed.row, Written::default())),
+            }),
+            Err(Failed::Denied(Denied::Exceeded, row)) => Ok(self.exceeded(plan, row)),
+            Err(Failed::Denied(denied, _)) => Err(denied),
+        }
     }
 
-    /// Makes a piece of a large batch, and the batch of its pieces once all are made.
-    fn make_piece(&mut self, batch: &PieceBatch, piece: usize) {
-        let (start, memory) = (Instant::now(), self.context.flow.memory.clone());
+    /// The error of a batch that does not fit although no other op runs.
+    #[cold]
+    fn exceeded(&mut self, plan: &BatchPlan, row: u64) -> Finished {
+        self.builder = self.builders.make();
+        let written = self.context.measure(plan, self.builders.spec());
+        let mut need = self.need(plan, plan.rows, written);
+        need.place = place_of_row(plan, row).or(need.place);
+        need.is_exceeded = true;
+        Finished {
+            batch: None,
+            lease: None,
+            error: None,
+            need: Some(need),
+        }
+    }
+
+    /// What a batch needs of which the first `rows` rows are good.
+    fn need(&self, plan: &BatchPlan, rows: u64, written: Written) -> Need {
+        let mut need = Need {
+            window: plan.window.bytes,
+            left: plan.window.left.iter().map(|size| size.get()).sum(),
+            own: plan.rows.saturating_mul(self.fixed_row_bytes)
+                + grown(written.variable)
+                + written.padded
+                + written.only,
+            place: plan.reads.first().map(|read| read.block.place(read.first)),
+            ..Need::default()
+        };
+        let mut before = 0;
+        for read in &plan.reads {
+            if before > rows {
+                break;
+            }
+            before += read.records;
+            if read.is_only || !read.prepares() {
+                continue;
+            }
+            let payload = &read.block.payload;
+            if read.begins_payload {
+                need.begun += payload.size.get();
+                need.early += payload.early();
+            }
+            if read.ends_payload {
+                need.ended += payload.size.get();
+            }
+        }
+        need
+    }
+
+    /// Makes a piece of a large batch; `None` if memory is missing.
+    fn make_piece(
+        &mut self,
+        batch: &PieceBatch,
+        piece: usize,
+        account: &mut Account,
+    ) -> Result<Option<MadePiece>, Denied> {
+        let start = Instant::now();
         self.context.other_time = Duration::ZERO;
         let plan = &batch.pieces[piece];
-        let begin = || {
-            let rows: u64 = batch.pieces.iter().map(|piece| piece.rows).sum();
-            let bytes = rows.saturating_mul(self.fixed_row_bytes);
-            (self.builders.take(), Lease::new(&memory, bytes))
-        };
-        let Some(mut slots) = batch.begin(piece, begin) else {
-            return;
-        };
-        let mut lease = Lease::new(&memory, 0);
-        let checked = self.check_counts(plan);
-        let context = &mut self.context;
-        let decoded = checked.and_then(|()| {
-            slots.with(|slots| context.decode_reads(plan, plan.rows, slots, &mut lease))
+        let builders = self.builders.clone();
+        let fixed_row_bytes = self.fixed_row_bytes;
+        let begun = batch.begin(piece, || {
+            account.hold_batch(batch.rows().saturating_mul(fixed_row_bytes))?;
+            Ok((builders.take(), account.split_batch()))
         });
+        let mut slots = match begun {
+            Ok(slots) => slots,
+            Err(Denied::Cancelled) => return Err(Denied::Cancelled),
+            Err(_) => return Ok(None),
+        };
+        let context = &mut self.context;
+        let mut written = Written::default();
+        let decoded = slots
+            .with(|slots| context.decode_reads(plan, plan.rows, slots, account, 0, &mut written));
         let result = match decoded {
             Ok(tally) => Ok(tally),
             Err(Failed::Row(failed)) => Err(failed),
-            Err(Failed::Cancelled) => return,
+            Err(Failed::Denied(Denied::Cancelled, _)) => return Err(Denied::Cancelled),
+            Err(Failed::Denied(..)) => return Ok(None),
         };
         let decoding = start.elapsed().saturating_sub(context.other_time);
-        let bytes = lease.bytes() + plan.rows.saturating_mul(self.fixed_row_bytes);
+        let bytes = account.most() + plan.rows.saturating_mul(fixed_row_bytes);
         context.costs.note_rows(plan.rows, bytes, decoding);
         context.counters.decode.add(decoding);
-        if let Some((builder, made)) = batch.end(slots, result, lease) {
-            let finished = self.join_pieces(batch, builder, made);
-            if let Some(finished) = finished {
-                self.context.flow.finish_batch(batch.number, finished, true);
+        Ok(Some(MadePiece {
+            slots,
+            result,
+            lease: account.split_batch(),
+            written: written.variable,
+            only: written.only,
+        }))
+    }
+
+    /// Ends a piece, and makes the batch of its pieces once all are made. Returns whether the whole
+    /// batch is to be made again.
+    fn end_piece(
+        &mut self,
+        seq: u64,
+        batch: &PieceBatch,
+        ended: Result<Option<MadePiece>, Denied>,
+        account: &mut Account,
+    ) -> bool {
+        let Ok(made) = ended else {
+            return false;
+        };
+        match batch.end(made) {
+            Ended::More => false,
+            Ended::Again => true,
+            Ended::Made(made) => {
+                let (builder, made) = *made;
+                let finished = self.join_pieces(batch, builder, made, account);
+                let flow = self.context.flow.clone();
+                let done = finished
+                    .and_then(|finished| flow.finish_batch(seq, batch.number, finished, true));
+                done == Err(Denied::Again)
             }
         }
     }
@@ -246,43 +430,48 @@ impl Worker {
         batch: &PieceBatch,
         mut builder: BatchBuilder,
         mut made: Made,
-    ) -> Option<Finished> {
+        account: &mut Account,
+    ) -> Result<Finished, Denied> {
         let plan = batch.plan();
-        let mut lease = Lease::new(&self.context.flow.memory, 0);
+        let mut written = Written {
+            variable: made.written,
+            padded: 0,
+            only: made.only,
+        };
         let joined = match made.failed.take() {
             Some(failed) => Err(Failed::Row(failed)),
-            None => self.context.join(&mut builder, &plan, &mut lease),
+            // The columns of the pieces are laid end to end.
+            None => account
+                .hold_batch(grown(written.variable))
+                .map_err(|denied| Failed::Denied(denied, 0))
+                .and_then(|()| {
+                    self.context
+                        .join(&mut builder, &plan, account, &mut written)
+                }),
         };
-        match joined {
-            Ok(()) => {
-                let finished = builder.finish();
-                self.builders.give_back(builder);
-                drop(made.leases);
-                lease.set(finished.used_bytes() as u64);
-                self.context.counters.add_tally(&made.tally);
-                Some(Finished {
-                    batch: Some(finished),
-                    lease: Some(lease),
-                    error: None,
-                })
-            }
-            Err(Failed::Cancelled) => None,
-            Err(Failed::Row(failed)) => {
-                drop((builder, made));
-                self.make_before(&plan, failed, lease)
-            }
+        if let Err(failed) = joined {
+            drop((builder, made));
+            return self.make_before(&plan, failed, account);
         }
-    }
-
-    /// Checks the record counts of blocks, if a batch takes much memory.
-    fn check_counts(&self, plan: &BatchPlan) -> Result<(), Failed> {
-        if plan.rows.saturating_mul(self.fixed_row_bytes) > DOUBTFUL_BATCH_BYTES {
-            for read in &plan.reads {
-                let checked = read.block.check_count();
-                checked.map_err(|error| Failed::Row(RowError { row: 0, error }))?;
-            }
+        let batch = builder.finish();
+        self.builders.give_back(builder);
+        // What the pieces hold becomes the batch's.
+        let bytes = batch.capacity_bytes() as u64;
+        let mut lease = account.split_batch();
+        for more in made.leases {
+            lease.join(more);
         }
-        Ok(())
+        if !lease.try_grow(bytes) {
+            return Err(Denied::Again);
+        }
+        lease.shrink(bytes);
+        self.context.counters.add_tally(&made.tally);
+        Ok(Finished {
+            batch: Some(batch),
+            lease: Some(lease),
+            error: None,
+            need: Some(self.need(&plan, plan.rows, written)),
+        })
     }
 
     /// Decodes the first `rows` rows of a planned batch.
@@ -290,55 +479,86 @@ impl Worker {
         &mut self,
         plan: &BatchPlan,
         rows: u64,
-        lease: &mut Lease,
-    ) -> Result<(Batch, Tally), Failed> {
-        self.check_counts(plan)?;
-        let fixed_bytes = rows.saturating_mul(self.fixed_row_bytes);
-        lease.set(fixed_bytes);
-        let fits = self.context.flow.check_memory();
-        fits.map_err(|error| Failed::Row(RowError { row: 0, error }))?;
-        let builder = &mut self.builder;
+        account: &mut Account,
+    ) -> Result<Decoded, Failed> {
+        let fixed = rows.saturating_mul(self.fixed_row_bytes);
+        let at_first = |denied| Failed::Denied(denied, 0);
+        account.hold_batch(fixed).map_err(at_first)?;
+        let mut fresh;
+        let builder = match account.is_alone {
+            // Memory of an earlier batch may be larger than this one needs.
+            true => {
+                fresh = BatchBuilder::new(self.builders.spec().clone());
+                &mut fresh
+            }
+            false => &mut self.builder,
+        };
+        let mut written = Written::default();
+        let context = &mut self.context;
         let tally = {
             let mut slots = builder.slots(&[rows as usize]);
             let slots = &mut slots[0];
-            self.context.decode_reads(plan, rows, slots, lease)?
+            account
+                .hold_batch(slots.batch_bytes() as u64)
+                .map_err(at_first)?;
+            context.decode_reads(plan, rows, slots, account, fixed, &mut written)?
         };
-        lease.set(fixed_bytes);
-        self.context.join(builder, plan, lease)?;
-        Ok((builder.finish(), tally))
+        context.join(builder, plan, account, &mut written)?;
+        let batch = builder.finish();
+        if !account.is_alone && !self.builders.may_keep(&self.builder) {
+            self.builder = self.builders.make();
+        }
+        Ok(Decoded {
+            batch,
+            tally,
+            written,
+        })
     }
 }
 
 impl Context {
-    /// Decodes the first `rows` rows of a plan. Counts what is written to columns of variable size.
+    /// Decodes the first `rows` rows of a plan. What is written to columns of variable size counts in
+    /// addition to `fixed` bytes of the batch.
     fn decode_reads(
         &mut self,
         plan: &BatchPlan,
         rows: u64,
         slots: &mut RowSlots<'_>,
-        lease: &mut Lease,
+        account: &mut Account,
+        fixed: u64,
+        written: &mut Written,
     ) -> Result<Tally, Failed> {
-        let fixed_bytes = lease.bytes();
         let mut tally = Tally::default();
         let mut reads = Reads::new(&plan.reads);
-        let (mut counted, mut left) = (0, rows);
+        let mut growth = Growth {
+            fixed,
+            empty: slots.segment_bytes() as u64,
+            counted: 0,
+            first_row: slots.row() as u64,
+        };
+        let mut left = rows;
         while left > 0
             && let Some(read) = reads.next()
         {
             if self.flow.is_stopped() {
-                return Err(Failed::Cancelled);
+                return Err(Failed::Denied(Denied::Cancelled, 0));
             }
             let records = left.min(read.records);
             left -= records;
-            let done = self.read(read, records, &mut reads, slots);
+            let done = self.read(
+                read,
+                records,
+                &mut reads,
+                slots,
+                account,
+                (&mut growth, written),
+            );
             tally.add(&done.map_err(|failed| failed.before(slots))?);
-            let written = slots.segment_bytes();
-            if written >= counted + COUNTED_BYTES {
-                counted = written;
-                lease.set(fixed_bytes + written as u64);
-                self.check(slots)?;
-            }
         }
+        written.variable = growth.written(slots);
+        growth
+            .count(slots, account)
+            .map_err(|denied| ReadError::Denied(denied).before(slots))?;
         Ok(tally)
     }
 
@@ -347,30 +567,27 @@ impl Context {
         &mut self,
         builder: &mut BatchBuilder,
         plan: &BatchPlan,
-        lease: &mut Lease,
+        account: &mut Account,
+        written: &mut Written,
     ) -> Result<(), Failed> {
         if let Some(found) = builder.disagreement() {
-            let first = place_of_row(plan, 0);
+            let first = place_of_row(plan, 0).map_or_else(Default::default, |place| place.place());
             let row = found.row as u64;
             let mut error = Error::shapes_differ(builder.spec(), found, first);
             let field = error.place.field.take();
-            *error.place = place_of_row(plan, row);
+            *error.place =
+                place_of_row(plan, row).map_or_else(Default::default, |place| place.place());
             error.place.field = field;
             return Err(Failed::Row(RowError { row, error }));
         }
-        lease.set(lease.bytes().saturating_add(builder.padded_bytes()));
-        let fits = self.flow.check_memory();
-        fits.map_err(|error| Failed::Row(RowError { row: 0, error }))?;
+        written.padded = builder.padded_bytes();
+        let held = account.take(written.padded);
+        held.map_err(|denied| Failed::Denied(denied, 0))?;
         for task in builder.gather() {
             task.run();
         }
+        account.give(written.padded);
         Ok(())
-    }
-
-    fn check(&self, slots: &RowSlots<'_>) -> Result<(), Failed> {
-        let row = slots.batch_row() as u64;
-        let fits = self.flow.check_memory();
-        fits.map_err(|error| Failed::Row(RowError { row, error }))
     }
 
     /// Decodes `records` records of a block.
@@ -380,17 +597,23 @@ impl Context {
         records: u64,
         reads: &mut Reads<'_>,
         slots: &mut RowSlots<'_>,
+        account: &mut Account,
+        (growth, written): (&mut Growth, &mut Written),
     ) -> Result<Tally, ReadError> {
         let block = &*read.block;
         let decoder = &*block.file.decoder;
         let own;
         let mut tally = Tally::default();
+        let mut held = 0;
         let prepared = if read.is_only && decoder.prepares() {
             // Decoded where it was prepared, and then let go: it stays in this worker's cache.
-            own = self.prepare_own(read, reads, &mut tally)?;
-            &own
+            own = self.prepare_own(read, reads, account)?;
+            tally.add(&own.tally);
+            held = own.held;
+            written.only = written.only.max(held);
+            &own.prepared
         } else {
-            self.shared(block)?
+            self.shared(block, account.is_alone)?
         };
         let mut pos = block.nearest(read.first);
         if pos.record < read.first {
@@ -398,188 +621,91 @@ impl Context {
             pos = found.map_err(|error| block.error(error))?;
             block.publish(pos);
         }
-        let upcoming = reads.upcoming();
-        let decoded = decoder.decode(prepared, pos, records, slots, &mut self.scratch, upcoming);
-        let decoded = decoded.map_err(|error| block.error(error))?;
-        tally.add(&decoded.tally);
-        if decoded.pos.record == block.records {
-            let finished = decoder.finish(prepared, decoded.pos);
+        let mut left = records;
+        while left > 0 {
+            let records = left.min(self.counted_records(growth, slots));
+            left -= records;
+            let upcoming = if left == 0 { reads.upcoming() } else { None };
+            let decoded =
+                decoder.decode(prepared, pos, records, slots, &mut self.scratch, upcoming);
+            let decoded = decoded.map_err(|error| block.error(error))?;
+            pos = decoded.pos;
+            tally.add(&decoded.tally);
+            if growth.written(slots) >= growth.counted + self.counted_bytes {
+                growth.count(slots, account)?;
+            }
+        }
+        if pos.record == block.records {
+            let finished = decoder.finish(prepared, pos);
             tally.add(&finished.map_err(|error| ReadError::LastRecord(block.error(error)))?);
         } else if !read.is_only {
-            block.publish(decoded.pos);
+            block.publish(pos);
         }
+        account.give(held);
         Ok(tally)
     }
 
-    /// The prepared payload of a block that other ops read, too.
-    fn shared<'b>(&mut self, block: &'b Block) -> Result<&'b Prepared, Stop> {
-        loop {
-            match block.payload.prepared() {
-                Some(Ok(prepared)) => return Ok(prepared),
-                Some(Err(error)) => return Err(Stop::Failed(block.locate(error.clone()))),
-                None if block.payload.claim() => self.prepare_claimed(&[block]),
-                None => {
-                    let start = Instant::now();
-                    self.flow.wait_for_prepare(&block.payload)?;
-                    self.other_time += start.elapsed();
-                }
-            }
+    /// The most records that are decoded before what they take is counted.
+    fn counted_records(&self, growth: &Growth, slots: &RowSlots<'_>) -> u64 {
+        if !self.has_variable {
+            return u64::MAX;
         }
-    }
-
-    /// Prepares the blocks of an op that no other worker has begun to prepare.
-    fn prepare_shared(&mut self, blocks: &[EarlyBlock]) {
-        // Groups as large as are prepared best.
-        let groups = blocks
-            .chunk_by(|one, next| Arc::ptr_eq(&one.block.file.decoder, &next.block.file.decoder));
-        let groups = groups.flat_map(|group| group.chunks(group[0].block.file.decoder.group()));
-        for group in groups {
-            if self.flow.is_stopped() {
-                return;
-            }
-            let claimed = group.iter().filter(|early| early.block.payload.claim());
-            let claimed: Vec<&EarlyBlock> = claimed.collect();
-            let blocks: Vec<&Block> = claimed.iter().map(|early| &*early.block).collect();
-            self.prepare_claimed(&blocks);
-            for EarlyBlock { block, interval } in claimed {
-                if let (Some(interval), Some(Ok(prepared))) = (interval, block.payload.prepared()) {
-                    block.find_pairs(prepared, *interval);
-                }
-            }
-        }
-    }
-
-    fn prepare_claimed(&mut self, blocks: &[&Block]) {
-        if blocks.is_empty() {
-            return;
-        }
-        let parts: Vec<_> = blocks.iter().map(|block| block.payload.parts()).collect();
-        let results = self.prepare(blocks, &parts);
-        for (block, result) in blocks.iter().zip(results) {
-            let result = result.map(|(prepared, tally)| {
-                self.counters.add_tally(&tally);
-                let lease = Lease::new(&self.flow.memory, prepared.memory_bytes() as u64);
-                (prepared, Some(lease))
-            });
-            block.payload.set(result);
-        }
-        self.flow.notify_prepared();
-    }
-
-    /// The prepared payload of a block that this op alone reads, prepared with those after it.
-    fn prepare_own(
-        &mut self,
-        read: &BlockRead,
-        reads: &mut Reads<'_>,
-        tally: &mut Tally,
-    ) -> Result<Prepared, Stop> {
-        if reads.prepared.is_empty() {
-            let decoder = &read.block.file.decoder;
-            let later = reads.later().iter().filter(|other| other.is_only);
-            let later = later.take_while(|other| Arc::ptr_eq(&other.block.file.decoder, decoder));
-            let group = std::iter::once(read).chain(later);
-            let blocks: Vec<&Block> = group
-                .take(decoder.group())
-                .map(|read| &*read.block)
-                .collect();
-            let parts: Vec<_> = blocks.iter().map(|block| block.payload.parts()).collect();
-            reads.prepared.extend(self.prepare(&blocks, &parts));
-        }
-        let prepared = reads.prepared.pop_front();
-        let (prepared, more) = prepared.unwrap_or_else(|| Ok(Default::default()))?;
-        tally.add(&more);
-        Ok(prepared)
-    }
-
-    fn prepare(
-        &mut self,
-        blocks: &[&Block],
-        parts: &[Vec<bytes::Bytes>],
-    ) -> Vec<Result<(Prepared, Tally), Error>> {
-        let start = Instant::now();
-        let Some(first) = blocks.first() else {
-            return Vec::new();
+        let rows = slots.row() as u64 - growth.first_row;
+        let bytes = match rows {
+            0 => self.costs.batch_bytes(1),
+            rows => growth.written(slots) / rows,
         };
-        let most = first.file.max_block_bytes;
-        let left = self
-            .flow
-            .memory
-            .limit()
-            .saturating_sub(self.flow.memory.held());
-        let left = usize::try_from(left).unwrap_or(usize::MAX);
-        let limit = most.min(left / blocks.len().max(1)).max(1);
-        let mut jobs: Vec<_> = parts
-            .iter()
-            .map(|parts| PrepareJob::new(parts, limit))
-            .collect();
-        first.file.decoder.prepare(&mut jobs, &mut self.scratch);
-        let mut results = Vec::with_capacity(jobs.len());
-        let each = start.elapsed() / jobs.len().max(1) as u32;
-        for ((block, job), parts) in blocks.iter().zip(jobs).zip(parts) {
-            let result = match job.result {
-                Err(error) if is_limit(&error) && limit < most => self.prepare_alone(block, parts),
-                result => result.map_err(|error| block_error(block, error, limit)),
-            };
-            if let Ok((prepared, _)) = &result {
-                let bytes = prepared.memory_bytes() as u64;
-                self.costs
-                    .note_prepared(block.payload.bytes, bytes, block.records, each);
-                let data = prepared.bytes() as u64;
-                self.counters.add_prepared(data, block.records);
-            }
-            results.push(result);
-        }
-        let took = start.elapsed();
-        self.other_time += took;
-        self.counters.prepare.add(took);
-        results
-    }
-
-    /// Prepares a block that needs more than its part of the memory that is left.
-    #[cold]
-    fn prepare_alone(
-        &mut self,
-        block: &Block,
-        parts: &[bytes::Bytes],
-    ) -> Result<(Prepared, Tally), Error> {
-        let most = block.file.max_block_bytes;
-        let memory = &self.flow.memory;
-        let left = memory.limit().saturating_sub(memory.held());
-        let limit = most.min(usize::try_from(left).unwrap_or(usize::MAX)).max(1);
-        let mut jobs = [PrepareJob::new(parts, limit)];
-        block.file.decoder.prepare(&mut jobs, &mut self.scratch);
-        let [job] = jobs;
-        job.result.map_err(|error| {
-            if is_limit(&error) && limit < most {
-                let more = 2 * limit as u64;
-                return block.locate(memory.exceeded(memory.held().saturating_add(more)));
-            }
-            block_error(block, error, most)
-        })
+        // Without a measurement, as if records were large.
+        let bytes = if bytes == 0 && rows == 0 {
+            self.counted_bytes
+        } else {
+            bytes
+        };
+        (self.counted_bytes / bytes.max(1)).max(LEAST_COUNTED)
     }
 }
 
-fn is_limit(error: &atds_format::Error) -> bool {
-    matches!(error.kind, atds_format::ErrorKind::Limit { .. })
+/// Records that are decoded at least before what they take is counted.
+const LEAST_COUNTED: u64 = 16;
+
+/// How the columns of variable size grow.
+struct Growth {
+    /// Bytes of the batch in columns of fixed size.
+    fixed: u64,
+    /// Bytes of the columns before the first row.
+    empty: u64,
+    /// Bytes that were counted.
+    counted: u64,
+    first_row: u64,
 }
 
-#[cold]
-pub(crate) fn block_error(block: &Block, error: atds_format::Error, limit: usize) -> Error {
-    if is_limit(&error) {
-        return block.locate(Error::new(ErrorKind::BlockTooLarge { limit }));
+impl Growth {
+    fn written(&self, slots: &RowSlots<'_>) -> u64 {
+        (slots.segment_bytes() as u64).saturating_sub(self.empty)
     }
-    block.error(error)
+
+    /// Counts what is written.
+    fn count(&mut self, slots: &RowSlots<'_>, account: &mut Account) -> Result<(), Denied> {
+        self.counted = self.written(slots);
+        account.hold_batch(self.fixed + grown(self.counted))
+    }
+}
+
+/// Bytes that columns of variable size take while they grow to `bytes`: up to a quarter is unused, and
+/// the old memory is there until it is copied.
+pub(crate) fn grown(bytes: u64) -> u64 {
+    bytes.saturating_mul(5) / 2
 }
 
 /// The place of a row's record.
 #[cold]
-fn place_of_row(plan: &BatchPlan, row: u64) -> crate::error::Place {
+fn place_of_row(plan: &BatchPlan, row: u64) -> Option<RecordPlace> {
     let mut before = 0;
     for read in &plan.reads {
         if row < before + read.records {
-            return read.block.place(read.first + row - before);
+            return Some(read.block.place(read.first + row - before));
         }
         before += read.records;
     }
-    crate::error::Place::default()
+    None
 }

@@ -1,0 +1,100 @@
+//! The memory of a running op.
+
+use std::sync::Arc;
+
+use crate::flow::{Denied, Flow};
+use crate::memory::Lease;
+
+/// What a running op holds, of a lease that grows where it needs more.
+#[derive(Debug)]
+pub(crate) struct Account {
+    flow: Arc<Flow>,
+    lease: Lease,
+    /// Whether no other op runs.
+    pub(crate) is_alone: bool,
+    used: u64,
+    /// Bytes of the batch that is being made, which are used.
+    batch: u64,
+    /// The most that was used for the batch.
+    most: u64,
+}
+
+impl Account {
+    pub(crate) fn new(flow: Arc<Flow>, lease: Lease, is_alone: bool) -> Self {
+        Account {
+            flow,
+            lease,
+            is_alone,
+            used: 0,
+            batch: 0,
+            most: 0,
+        }
+    }
+
+    /// Uses `bytes` more.
+    pub(crate) fn take(&mut self, bytes: u64) -> Result<(), Denied> {
+        let used = self.used.saturating_add(bytes);
+        if used > self.lease.bytes() {
+            self.flow.grow(&mut self.lease, used, self.is_alone)?;
+        }
+        self.used = used;
+        self.most = self.most.max(used);
+        Ok(())
+    }
+
+    /// Uses `bytes` more, or what is left if the op is alone and that is less. Returns how much.
+    pub(crate) fn take_some(&mut self, bytes: u64) -> Result<u64, Denied> {
+        let mut some = bytes;
+        loop {
+            match self.take(some) {
+                // The planning thread may take some in between.
+                Err(Denied::Exceeded) if some > 0 => some = self.flow.memory.left().min(some - 1),
+                taken => return taken.map(|()| some),
+            }
+        }
+    }
+
+    /// Uses `bytes` less.
+    pub(crate) fn give(&mut self, bytes: u64) {
+        self.used = self.used.saturating_sub(bytes);
+        if self.is_alone {
+            // Others keep their estimate, which will do for the next block, too.
+            self.lease.shrink(self.used);
+        }
+    }
+
+    /// Uses at least `bytes` for the batch.
+    pub(crate) fn hold_batch(&mut self, bytes: u64) -> Result<(), Denied> {
+        if bytes > self.batch {
+            self.take(bytes - self.batch)?;
+            self.batch = bytes;
+        }
+        Ok(())
+    }
+
+    /// The lease of a finished batch, which takes `bytes`; the most that was used to make it.
+    pub(crate) fn finish_batch(&mut self, bytes: u64) -> Result<(Lease, u64), Denied> {
+        self.hold_batch(bytes)?;
+        let mut lease = self.split_batch();
+        lease.shrink(bytes);
+        Ok((lease, std::mem::take(&mut self.most)))
+    }
+
+    /// The lease of what the batch uses.
+    pub(crate) fn split_batch(&mut self) -> Lease {
+        let bytes = std::mem::take(&mut self.batch);
+        self.used -= bytes;
+        self.lease.split(bytes)
+    }
+
+    /// The most that was used for the batch.
+    pub(crate) fn most(&self) -> u64 {
+        self.most
+    }
+
+    /// Gives back all.
+    pub(crate) fn clear(&mut self) {
+        (self.used, self.batch, self.most) = (0, 0, 0);
+        self.lease.shrink(0);
+    }
+}

@@ -1,0 +1,64 @@
+//! What a batch and its window need, counted from the plan and the data alone.
+//!
+//! Whether the memory limit suffices must not depend on threads or time. So it is not asked whether
+//! memory was there when a batch was made, but whether these sums fit.
+
+use crate::block::RecordPlace;
+use crate::memory::Memory;
+use crate::{Error, ErrorKind};
+
+/// The memory that one batch and its window need, in bytes.
+#[derive(Debug, Default)]
+pub(crate) struct Need {
+    /// Payloads of the window that no batch before has read.
+    pub(crate) window: u64,
+    /// Prepared payloads that this batch is the first to read.
+    pub(crate) begun: u64,
+    /// Prepared payloads that left the window between the batch before and this one.
+    pub(crate) left: u64,
+    /// Prepared payloads that leave the window with this batch.
+    pub(crate) ended: u64,
+    /// The batch, and what is prepared for it alone.
+    pub(crate) own: u64,
+    /// Bytes that were counted as made early, and are not when the batch's turn has come.
+    pub(crate) early: u64,
+    /// A record of the batch.
+    pub(crate) place: Option<RecordPlace>,
+    /// Whether the batch could not be made.
+    pub(crate) is_exceeded: bool,
+}
+
+/// The prepared payloads in the window, from one batch to the next.
+#[derive(Debug, Default)]
+pub(crate) struct Windows {
+    prepared: u64,
+}
+
+impl Windows {
+    /// Goes on to the next batch. An error if the batch and its window do not fit the limit.
+    pub(crate) fn pass(&mut self, need: &Need, memory: &Memory) -> Result<(), Error> {
+        self.prepared = self.prepared.saturating_sub(need.left) + need.begun;
+        let window = need.window.saturating_add(self.prepared);
+        memory.note_window(window);
+        let needed = window.saturating_add(need.own);
+        self.prepared = self.prepared.saturating_sub(need.ended);
+        match needed > memory.batch_limit() || need.is_exceeded {
+            true => Err(exceeded(memory, needed, need.place.as_ref())),
+            false => Ok(()),
+        }
+    }
+}
+
+/// The error of a batch and a window of `needed` bytes.
+#[cold]
+pub(crate) fn exceeded(memory: &Memory, needed: u64, place: Option<&RecordPlace>) -> Error {
+    let limit = memory.limit();
+    // Other batches may need a little more.
+    let needed = needed.saturating_add(needed / 16);
+    let needed = Memory::limit_for(needed).max(limit.saturating_add(1));
+    let mut error = Error::new(ErrorKind::MemoryLimit { limit, needed });
+    if let Some(place) = place {
+        *error.place = place.place();
+    }
+    error
+}
