@@ -73,6 +73,7 @@ pub const CHECKS: &[Check] = &[
         Fault::InvertDropRemainder,
     ),
     check("memory_limit", memory::memory_limit, Fault::IgnoreLimit),
+    check("named_limit", memory::named_limit, Fault::NameLessMemory),
     check("cancel", running::cancel, Fault::LeakThread),
     check("stop", running::stop, Fault::NeverStop),
     check(
@@ -143,7 +144,7 @@ macro_rules! conformance {
 
             $crate::conformance! { @tests ($format)
                 in_order shuffled same_seed other_seed other_stream other_epoch shuffled_files
-                shuffled_blocks epochs shards ranks threads batch_sizes blocks drop_remainder memory_limit cancel
+                shuffled_blocks epochs shards ranks threads batch_sizes blocks drop_remainder memory_limit named_limit cancel
                 stop slow_consumer damage_rows damage_error damage_end truncation changed_bytes
                 late_source source_errors ranges
             }

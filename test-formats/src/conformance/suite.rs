@@ -41,6 +41,8 @@ pub(super) struct Outcome {
     pub(super) batches: Vec<Vec<Row>>,
     /// The error after them.
     pub(super) error: Option<Error>,
+    /// The most memory in bytes that was held.
+    pub(super) memory_peak: u64,
 }
 
 impl Outcome {
@@ -118,6 +120,7 @@ impl<'a> Suite<'a> {
             }
         }
         ensure!(running.next()?.is_none(), "an item after the end");
+        outcome.memory_peak = running.memory_peak();
         Ok(outcome)
     }
 }
