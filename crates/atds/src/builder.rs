@@ -20,8 +20,8 @@ use crate::dataset::{Dataset, Kept, Settings};
 use crate::files::Files;
 use crate::iteration::NO_SHUFFLING;
 use crate::limits::{
-    DEFAULT_INFER_SAMPLE, DEFAULT_MEMORY_LIMIT, DEFAULT_PREFETCH, DEFAULT_READER_BUFFER_SIZE,
-    MAX_PREFETCH, MAX_READER_BUFFER_SIZE, MAX_THREADS,
+    DEFAULT_INFER_SAMPLE, DEFAULT_PREFETCH, DEFAULT_READER_BUFFER_SIZE, MAX_PREFETCH,
+    MAX_READER_BUFFER_SIZE, MAX_THREADS, default_memory_limit,
 };
 use crate::source::OnceInputs;
 use crate::tolerate::Lenience;
@@ -81,7 +81,7 @@ impl DatasetBuilder {
     fn new(files: Files, batch_size: usize) -> Self {
         let mut pipeline = Options::new(batch_size);
         pipeline.prefetch = DEFAULT_PREFETCH;
-        pipeline.memory_limit = DEFAULT_MEMORY_LIMIT;
+        pipeline.memory_limit = default_memory_limit(1);
         pipeline.read_size = DEFAULT_READER_BUFFER_SIZE;
         DatasetBuilder {
             files,
@@ -258,12 +258,14 @@ impl DatasetBuilder {
         self
     }
 
-    /// Sets the maximum memory in bytes of blocks, compressed and decompressed, and of batches (4
-    /// GiB by default). At the limit, reading, decompressing and batching wait until the caller
-    /// takes a batch. A window and a batch that need more than seven eighths are an error; the last
-    /// eighth is for reading ahead. The limit does not count the threads' working memory (blocks
-    /// that are being decompressed, rows that are being decoded), planned batches (40 bytes for
-    /// each block), memory kept for reuse, and batches that the caller holds.
+    /// Sets the maximum memory in bytes of an iteration: of buffers that files are read into, of
+    /// blocks, compressed and decompressed, and of batches. At the limit, reading, decompressing and
+    /// batching wait until the caller takes a batch. A window and a batch that do not fit are an error
+    /// for any number of threads. Batches that the caller holds do not count, nor do planned batches
+    /// (some dozen bytes for each block).
+    ///
+    /// The default is [`default_memory_limit`]: 4 GiB, or less if the machine or the container has
+    /// little memory.
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.pipeline.memory_limit = bytes;
         self

@@ -1,5 +1,10 @@
 //! The defaults and limits of a pipeline, and the reason for each.
 
+use std::path::Path;
+use std::sync::LazyLock;
+
+use crate::machine;
+
 /// Default number of bytes read from a file at a time, as in ATDS.
 pub const DEFAULT_READER_BUFFER_SIZE: usize = 128 << 10;
 
@@ -7,9 +12,28 @@ pub const DEFAULT_READER_BUFFER_SIZE: usize = 128 << 10;
 /// the reader.
 pub const DEFAULT_PREFETCH: usize = 2;
 
-/// Default limit on the memory of blocks and ready batches in bytes. A window of a hundred thousand
-/// records of 10 KB fits; machines for training have more memory.
+/// Default limit on the memory of blocks and ready batches in bytes, on a machine with memory enough:
+/// see [`default_memory_limit`]. A window of a hundred thousand records of 10 KB fits.
 pub const DEFAULT_MEMORY_LIMIT: u64 = 4 << 30;
+
+/// The default limit is this part of the memory that the process may use: training takes most of it.
+const MEMORY_SHARE: u64 = 4;
+
+/// The least default limit. Under a smaller one, ordinary batches do not fit.
+const MIN_DEFAULT_MEMORY_LIMIT: u64 = 64 << 20;
+
+/// The default limit on the memory of blocks and ready batches in bytes, for each of `processes`
+/// processes that read on this machine at the same time.
+///
+/// It is a quarter of the memory that the processes may use together, which the limits of their cgroup
+/// (as those of a container) may make less than the machine's; at most [`DEFAULT_MEMORY_LIMIT`] for
+/// each, and at least 64 MiB.
+pub fn default_memory_limit(processes: usize) -> u64 {
+    static MEMORY: LazyLock<Option<u64>> = LazyLock::new(|| machine::memory(Path::new("/")));
+    let memory = MEMORY.unwrap_or(u64::MAX);
+    let each = memory / MEMORY_SHARE / processes.max(1) as u64;
+    each.clamp(MIN_DEFAULT_MEMORY_LIMIT, DEFAULT_MEMORY_LIMIT)
+}
 
 /// Default number of records in which an inspection counts nulls. It is enough for rates of some
 /// parts in a thousand, and is read quickly.

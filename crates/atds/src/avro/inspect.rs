@@ -23,7 +23,7 @@ use crate::avro::plans::{not_by_the_specification, parse_by};
 use crate::avro::records::{RecordOptions, Records};
 use crate::avro::schema::FileSchemas;
 use crate::files::local_path;
-use crate::limits::{DEFAULT_MEMORY_LIMIT, DEFAULT_SAMPLE, MAX_BLOCK_BYTES};
+use crate::limits::{DEFAULT_SAMPLE, MAX_BLOCK_BYTES, default_memory_limit};
 use crate::source::{OnceReader, Packing, Stop, open_input};
 use crate::{Dataset, Error, ErrorKind, Files, Tolerate, avro};
 
@@ -158,7 +158,7 @@ impl Default for InspectOptions {
             tolerate: Tolerate::nothing(),
             max_block_bytes: MAX_BLOCK_BYTES,
             strict: false,
-            memory_limit: DEFAULT_MEMORY_LIMIT,
+            memory_limit: default_memory_limit(1),
             max_depth: MAX_DECODE_DEPTH,
             cancelled: None,
         }

@@ -10,7 +10,7 @@ use super::writers::Writers;
 use super::{Framing, MessageDecoder};
 use crate::avro::plans::{may_be_covered, meanings_of_reader, missing_everywhere, options_for};
 use crate::builder::check_depth;
-use crate::limits::DEFAULT_MEMORY_LIMIT;
+use crate::limits::default_memory_limit;
 use crate::{Error, Tolerate, avro};
 
 /// Builds a [`MessageDecoder`]; every option has a default.
@@ -42,7 +42,7 @@ impl MessageDecoderBuilder {
             features,
             framing: Framing::default(),
             plan: PlanOptions::default(),
-            memory_limit: DEFAULT_MEMORY_LIMIT,
+            memory_limit: default_memory_limit(1),
         }
     }
 
@@ -91,7 +91,7 @@ impl MessageDecoderBuilder {
         self
     }
 
-    /// Sets the maximum memory of a batch in bytes (4 GiB by default). Known sizes are checked
+    /// Sets the maximum memory of a batch in bytes ([`default_memory_limit`](crate::limits::default_memory_limit) by default). Known sizes are checked
     /// before memory is allocated, others after every few hundred kilobytes of messages. Memory
     /// kept for reuse is not counted.
     pub fn memory_limit(mut self, bytes: u64) -> Self {
