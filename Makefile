@@ -12,7 +12,7 @@ FRAMEWORKS ?=
 export FRAMEWORKS
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-peers wheels packages fuzz bench ratios instructions versus scaling scaling-folder bench-peers simulate fmt docs doc testdata clean
+.PHONY: help demo test check test-peers wheels packages fuzz bench instructions versus scaling scaling-folder bench-peers fmt docs doc testdata clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,9 +41,6 @@ fuzz: ## Run each fuzz target for FUZZ_SECONDS=60 (ASAN=1: under AddressSanitize
 bench: ## Run the benchmarks (ARGS="-- NAME" for one)
 	cargo bench --locked -p atds-benches $(ARGS)
 
-ratios: ## Check whether the pipeline keeps its bounds (ARGS="--only NAME"; ARGS="--help")
-	@cargo run --release --locked -p atds-benches --bin ratios -- $(ARGS)
-
 instructions: ## Count the instructions of small fixed workloads (needs valgrind; ARGS="--write" replaces the record)
 	@cargo run --release --locked -p atds-benches --bin instructions -- $(ARGS)
 
@@ -58,9 +55,6 @@ scaling-folder: ## Pack the part `cores` of `make scaling` into target/scaling, 
 
 bench-peers: ## Compare with other readers of Avro (needs Python 3.11; ARGS="--help", "--quick" or "--write")
 	@benches/peers/run.sh $(ARGS)
-
-simulate: ## Simulate schedules on 4 to 128 threads (ARGS="INFLATE_NS DECODE_NS --write --date DATE")
-	cargo run --release --locked -p atds-sched --example simulate -- $(ARGS)
 
 fmt: ## Format all Rust and Python code
 	cargo fmt --all

@@ -1,5 +1,5 @@
-//! Shared parts of the benchmarks: sample files and their blocks, the [yardstick](handwritten), and a
-//! description of the [machine] for records.
+//! Shared parts of the benchmarks: sample files and their blocks, the [yardstick](handwritten), and the
+//! [versions] for records.
 //!
 //! ```
 //! use atds::Codec;
@@ -13,8 +13,8 @@
 #![forbid(unsafe_code)]
 
 pub mod handwritten;
-pub mod machine;
 pub mod runs;
+pub mod versions;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

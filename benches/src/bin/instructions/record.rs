@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use atds_benches::machine;
+use atds_benches::versions;
 use serde_json::{Map, Value, json};
 
 use crate::Result;
@@ -17,7 +17,7 @@ pub(crate) struct Record(Value);
 impl Record {
     /// A record of `counts`, made now with this version of valgrind.
     pub(crate) fn new(valgrind: &str, counts: &[(&Workload, u64)]) -> Result<Self> {
-        let (commit, rustc) = machine::versions()?;
+        let (commit, rustc) = versions::commit_and_rustc()?;
         let count = |(workload, count): &(&Workload, u64)| {
             let entry = json!({
                 "about": workload.about,
@@ -26,7 +26,7 @@ impl Record {
             (workload.name.to_owned(), entry)
         };
         Ok(Record(json!({
-            "date": machine::today()?,
+            "date": versions::today()?,
             "versions": {"commit": commit, "rustc": rustc, "valgrind": valgrind},
             "note": "valgrind's processor has no AVX-512: the kernels for AVX2 and the generic ones are counted",
             "records": RECORDS,
