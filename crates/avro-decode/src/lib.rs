@@ -37,7 +37,7 @@ pub use plan::{
     infer,
 };
 #[doc(hidden)]
-pub use prefetch::{prefetch, prefetch_place, prefetch_value};
+pub use prefetch::prefetch;
 pub use resolve::{Resolution, ResolveError};
 pub use schema::{Schema, SchemaError};
 pub use transcode::Transcoder;

@@ -18,16 +18,8 @@ pub fn prefetch(bytes: &[u8], start: usize, end: usize) {
     let len = end.min(bytes.len()).saturating_sub(start);
     let lines = len.div_ceil(LINE).min(MOST_LINES);
     for line in 0..lines {
-        prefetch_line::<false>(bytes, start + line * LINE);
+        prefetch_at::<false>(bytes.as_ptr().wrapping_add(start + line * LINE));
     }
-}
-
-/// Prefetches the line at the index `offset` into the first-level cache. `offset` may be past the
-/// end. On AMD's Zen 5, the hint for the second-level cache did nothing if the page was not in the
-/// TLB.
-#[inline]
-pub fn prefetch_place(bytes: &[u8], offset: usize) {
-    prefetch_line::<true>(bytes, offset);
 }
 
 /// Prefetches the memory after `written`, which is written next, into the first-level cache. It
@@ -45,25 +37,11 @@ pub(crate) fn prefetch_after<T>(written: &[T]) {
     }
 }
 
-/// Prefetches `value` into the first-level cache, as [`prefetch_place`] does for an index.
-#[inline]
-pub fn prefetch_value<T>(value: &T) {
-    let start = std::ptr::from_ref(value).cast::<u8>();
-    for offset in (0..size_of::<T>()).step_by(LINE) {
-        prefetch_at::<true>(start.wrapping_add(offset));
-    }
-}
-
 /// Prefetches the line at `address` into the first-level cache. The memory need not belong to the
 /// caller.
 #[inline]
 pub(crate) fn prefetch_address(address: usize) {
     prefetch_at::<true>(std::ptr::without_provenance(address));
-}
-
-#[inline]
-fn prefetch_line<const FIRST: bool>(bytes: &[u8], offset: usize) {
-    prefetch_at::<FIRST>(bytes.as_ptr().wrapping_add(offset));
 }
 
 #[inline]

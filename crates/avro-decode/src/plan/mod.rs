@@ -205,16 +205,6 @@ impl Plan {
         self.min_record_len
     }
 
-    /// Whether [`execute_with`](Self::execute_with) prefetches data. If the records are the last of
-    /// `data`, it prefetches past the end of `data` too.
-    ///
-    /// For a plan that skips most of the data, this is faster than the processor's own prefetching.
-    /// For a plan that reads all of the data, it is not.
-    #[doc(hidden)]
-    pub fn asks_ahead(&self) -> bool {
-        self.asks_ahead
-    }
-
     /// Reads `records` records from `data` into the next rows of `slots`. The first record starts
     /// at `position`.
     ///

@@ -71,7 +71,7 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
         // A new cursor, so that its fields are in registers and not loaded from the caller's
         // memory.
         let mut cursor = Cursor::new(data, start);
-        let asks_ahead = self.plan.asks_ahead();
+        let asks_ahead = self.plan.asks_ahead;
         if asks_ahead {
             let slow_skips = self.plan.slow_skips;
             let prefetch = &mut self.state.skip_prefetch;
