@@ -2,7 +2,6 @@
 
 mod after_block;
 mod block;
-mod buffers;
 mod diagnose;
 mod error;
 mod framer;
@@ -25,7 +24,6 @@ pub use atds_codec::{
 
 pub use after_block::TrailingBytes;
 pub use block::Block;
-pub use buffers::ReadBuffers;
 pub use diagnose::Found;
 pub use error::{ContainerPart, Error, ErrorKind};
 pub use framer::{Frame, Framer};

@@ -57,14 +57,6 @@ impl Mapping {
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
-
-    /// Whether this is the only holder of the mapping: there is no clone and no slice of its bytes.
-    #[doc(hidden)]
-    pub fn is_unique(&self) -> bool {
-        self.0
-            .as_ref()
-            .is_none_or(|map| Arc::strong_count(map) == 1)
-    }
 }
 
 /// All of the file.

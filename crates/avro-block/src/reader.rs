@@ -6,7 +6,6 @@ use bytes::Bytes;
 
 use crate::after_block::TrailingBytes;
 use crate::block::Block;
-use crate::buffers::ReadBuffers;
 use crate::error::{Error, ErrorKind};
 use crate::framer::{Frame, Framer};
 use crate::header::Header;
@@ -57,21 +56,7 @@ impl<R: Read> Blocks<ReadSource<R>> {
     ///
     /// As [`Blocks::from_source`].
     pub fn with_buffer_size(reader: R, buffer_size: usize) -> Result<Self, Error> {
-        Self::with_buffers(reader, buffer_size, ReadBuffers::default())
-    }
-
-    /// As [`with_buffer_size`](Self::with_buffer_size), with the pieces read into `buffers`, which
-    /// may be shared with other files.
-    ///
-    /// # Errors
-    ///
-    /// As [`Blocks::from_source`].
-    pub fn with_buffers(
-        reader: R,
-        buffer_size: usize,
-        buffers: ReadBuffers,
-    ) -> Result<Self, Error> {
-        let source = ReadSource::with_buffers(reader, buffer_size, buffers);
+        let source = ReadSource::new(reader, buffer_size);
         Self::from_source(source, Limits::default())
     }
 }

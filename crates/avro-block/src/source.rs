@@ -4,7 +4,6 @@ use std::io::{self, Read};
 
 use bytes::{Bytes, BytesMut};
 
-use crate::buffers::ReadBuffers;
 use crate::limits::MAX_READ;
 
 /// A source of a file's bytes, in order, in pieces whose size the source chooses.
@@ -27,7 +26,6 @@ pub trait Source {
 pub struct ReadSource<R> {
     reader: R,
     buffer_size: usize,
-    buffers: ReadBuffers,
     /// Number of bytes returned so far.
     given: usize,
     /// Memory for the next read: the part that earlier, short reads left unused.
@@ -39,15 +37,9 @@ pub struct ReadSource<R> {
 impl<R: Read> ReadSource<R> {
     /// Reads `buffer_size` bytes at a time (at least one), more where a block is larger.
     pub fn new(reader: R, buffer_size: usize) -> Self {
-        Self::with_buffers(reader, buffer_size, ReadBuffers::default())
-    }
-
-    /// As [`new`](Self::new), with pieces allocated from `buffers`.
-    pub fn with_buffers(reader: R, buffer_size: usize, buffers: ReadBuffers) -> Self {
         Self {
             reader,
             buffer_size: buffer_size.max(1),
-            buffers,
             given: 0,
             room: BytesMut::new(),
             failed: None,
@@ -92,17 +84,12 @@ impl<R: Read> Source for ReadSource<R> {
         let needed = rest.len() + wanted.min(longest).max(1);
         let size = needed.max(self.buffer_size);
         // A small remainder of `room` would make a small piece, so allocate instead.
-        let is_new = self.room.len() < needed.max(size / 2);
-        if is_new {
-            self.room = self.buffers.take(size);
+        if self.room.len() < needed.max(size / 2) {
+            self.room = BytesMut::zeroed(size);
         }
         self.room[..rest.len()].copy_from_slice(&rest);
         let filled = self.fill(rest.len(), needed)?;
-        let piece = self.room.split_to(filled).freeze();
-        if is_new {
-            self.buffers.give(&piece);
-        }
-        Ok(piece)
+        Ok(self.room.split_to(filled).freeze())
     }
 }
 

@@ -4,8 +4,6 @@ use std::collections::TryReserveError;
 use std::fmt;
 use std::ops::Deref;
 
-use bytes::{Bytes, BytesMut};
-
 use crate::DecompressError;
 
 /// A reusable buffer of decompressed bytes. It dereferences to the bytes of the last payload.
@@ -23,7 +21,7 @@ pub struct DecompressBuffer {
 
 /// Memory that is initialised over its whole length.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Memory(BytesMut);
+pub(crate) struct Memory(Vec<u8>);
 
 impl DecompressBuffer {
     /// An empty buffer, which allocates nothing.
@@ -31,42 +29,13 @@ impl DecompressBuffer {
         Self::default()
     }
 
-    /// An empty buffer over the whole length of `memory`, such as a part of a larger allocation. It
-    /// allocates only to grow beyond `memory`, and then releases it.
-    pub fn from_memory(memory: BytesMut) -> Self {
-        DecompressBuffer {
-            memory: Memory(memory),
-            len: 0,
-        }
-    }
-
     /// Bytes the buffer can hold before it grows.
     pub fn capacity(&self) -> usize {
         self.memory.0.len()
     }
 
-    /// The capacity that a buffer for `len` bytes gets: the next of few sizes, at most an eighth
-    /// above `len`. Reused buffers for payloads of similar size then soon fit every payload without
-    /// growing again.
-    pub fn capacity_for(len: usize) -> usize {
-        let step = (len / 16).next_power_of_two();
-        len.checked_next_multiple_of(step).unwrap_or(len)
-    }
-
-    /// Replaces the contents with a copy of `bytes`.
-    ///
-    /// # Errors
-    /// [`DecompressError::OutOfMemory`].
-    pub fn assign(&mut self, bytes: &[u8]) -> Result<(), DecompressError> {
-        self.len = 0;
-        self.grow_to(bytes.len(), usize::MAX)?;
-        self.memory.0[..bytes.len()].copy_from_slice(bytes);
-        self.len = bytes.len();
-        Ok(())
-    }
-
     /// Empties the buffer and keeps its memory.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.len = 0;
     }
 
@@ -76,7 +45,7 @@ impl DecompressBuffer {
         if capacity <= self.capacity() {
             return Ok(());
         }
-        let capacity = Self::capacity_for(capacity).min(limit.max(capacity));
+        let capacity = capacity_for(capacity).min(limit.max(capacity));
         self.memory
             .replace(capacity, self.len)
             .map_err(|_| DecompressError::OutOfMemory)
@@ -117,6 +86,14 @@ impl DecompressBuffer {
     }
 }
 
+/// The capacity that a buffer for `len` bytes gets: the next of few sizes, at most an eighth above
+/// `len`. Reused buffers for payloads of similar size then soon fit every payload without growing
+/// again.
+fn capacity_for(len: usize) -> usize {
+    let step = (len / 16).next_power_of_two();
+    len.checked_next_multiple_of(step).unwrap_or(len)
+}
+
 impl Memory {
     /// Replaces the memory with `len` bytes, and copies the first `copied` bytes over.
     fn replace(&mut self, len: usize, copied: usize) -> Result<(), TryReserveError> {
@@ -124,7 +101,7 @@ impl Memory {
         memory.try_reserve_exact(len)?;
         memory.extend_from_slice(&self.0[..copied]);
         memory.resize(len, 0);
-        self.0 = Bytes::from(memory).into();
+        self.0 = memory;
         Ok(())
     }
 }

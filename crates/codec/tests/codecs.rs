@@ -202,25 +202,6 @@ fn a_buffer_keeps_its_memory() {
     }
 }
 
-/// A part of a larger allocation serves as a buffer until a payload needs more.
-#[test]
-fn a_buffer_of_given_memory_uses_it() {
-    let mut arena = bytes::BytesMut::zeroed(3000);
-    let part = arena.split_to(1000);
-    let (memory, mut decompressor) = (part.as_ptr(), Decompressor::new());
-    let mut out = DecompressBuffer::from_memory(part);
-    assert_eq!((out.capacity(), out.len()), (1000, 0));
-    for (len, fits) in [(1000, true), (10, true), (1001, false)] {
-        let bytes = sample(len);
-        decompressor
-            .decompress(Codec::Null, &bytes, &mut out, 1 << 20)
-            .unwrap();
-        assert_eq!(out[..], bytes);
-        assert_eq!(out.as_ptr() == memory, fits, "{len} bytes");
-    }
-    assert!(arena.iter().all(|&byte| byte == 0), "the rest is untouched");
-}
-
 #[test]
 fn a_stream_cut_at_any_byte_is_an_error() {
     for codec in codecs().filter(|codec| *codec != Codec::Null) {
