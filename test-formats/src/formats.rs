@@ -8,7 +8,7 @@ use tensor_batch::{Batch, BatchSpec};
 
 use crate::columns::Columns;
 use crate::toy::{self, Toy};
-use crate::write;
+use crate::{InMemory, TestFile, write};
 
 /// A record of test files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -33,6 +33,16 @@ pub trait TestFormat: fmt::Debug + Send + Sync {
     /// As [`write`](Self::write), but row `row` of block `block` is damaged so that decoding it
     /// fails, and no row before it.
     fn write_damaged(&self, blocks: &[Vec<Row>], block: usize, row: usize) -> Vec<u8>;
+
+    /// A file of the name `name` with these bytes, in any source whose size is known.
+    fn file(&self, name: &str, bytes: Vec<u8>) -> TestFile {
+        InMemory::new(name, bytes).into()
+    }
+
+    /// The same as an input of unknown size, which is read from its start to its end.
+    fn stream(&self, name: &str, bytes: Vec<u8>) -> TestFile {
+        InMemory::new(name, bytes).as_stream().into()
+    }
 
     /// Whether a payload can have several ranges of the file.
     fn has_ranges(&self) -> bool {

@@ -13,7 +13,7 @@ mod write;
 
 pub use formats::{ColumnFiles, Row, TestFormat, ToyFiles};
 pub use reference::{ReadByHand, read_by_hand};
-pub use sources::{InMemory, Late, LateOptions};
+pub use sources::{InMemory, Late, LateOptions, TestFile};
 
 /// The format *toy* of the page.
 #[allow(missing_docs)]

@@ -1,14 +1,57 @@
 //! Sources for tests: one that is in memory, and one that answers late.
 
 use std::collections::BinaryHeap;
+use std::fmt;
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use atds_format::{Access, ByteSource, Completion, Location, ReadBuffer};
 use bytes::Bytes;
+
+/// A file for tests: where it is, and how an epoch opens it.
+pub struct TestFile {
+    location: Location,
+    open: Box<dyn Fn() -> io::Result<Arc<dyn ByteSource>> + Send + Sync>,
+}
+
+impl TestFile {
+    /// A file that `open` opens, once for each epoch.
+    pub fn new(
+        location: Location,
+        open: impl Fn() -> io::Result<Arc<dyn ByteSource>> + Send + Sync + 'static,
+    ) -> Self {
+        TestFile {
+            location,
+            open: Box::new(open),
+        }
+    }
+
+    pub(crate) fn location(&self) -> &Location {
+        &self.location
+    }
+
+    pub(crate) fn open(&self) -> io::Result<Arc<dyn ByteSource>> {
+        (self.open)()
+    }
+}
+
+/// All epochs read the one source.
+impl<S: ByteSource + 'static> From<S> for TestFile {
+    fn from(source: S) -> Self {
+        let source = Arc::new(source);
+        TestFile::new(source.location().clone(), move || Ok(source.clone()))
+    }
+}
+
+impl fmt::Debug for TestFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TestFile").field(&self.location).finish()
+    }
+}
 
 /// A file that is in memory, and answers at once.
 #[derive(Clone, Debug)]

@@ -1,15 +1,15 @@
 //! Running: cancelling at any time, and a consumer that is slow.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use atds_pipeline::{Files, Options};
+use atds_pipeline::Options;
 
 use super::fault::Running;
-use super::suite::{FileRows, Suite, data, ensure, name};
-use crate::{Late, LateOptions};
+use super::sources;
+use super::suite::{Suite, data, ensure};
+use crate::LateOptions;
 
 /// The time in which an iteration must end, also on a machine with other work.
 const PROMPTLY: Duration = Duration::from_secs(10);
@@ -40,6 +40,10 @@ fn ended(
     stop: impl Fn(&mut Running<'_>) -> Result<(), String>,
 ) -> Result<(), String> {
     let written = data(2, 8, 10);
+    let late = LateOptions {
+        delay: Duration::from_millis(3),
+        ..LateOptions::default()
+    };
     for (threads, is_late) in [(1, false), (4, false), (4, true)] {
         let mut options = Options::new(16);
         (
@@ -49,7 +53,7 @@ fn ended(
         ) = (threads, 30, 512);
         for taken in 0..=10 {
             let files = if is_late {
-                late(suite, &written)
+                sources::files(suite, &written, &late)
             } else {
                 suite.files(&written)
             };
@@ -70,17 +74,6 @@ fn ended(
         }
     }
     Ok(())
-}
-
-fn late(suite: &Suite<'_>, written: &[FileRows]) -> Arc<dyn Files> {
-    let files = written.iter().enumerate();
-    suite.sources(files.map(|(i, file)| {
-        let options = LateOptions {
-            delay: Duration::from_millis(3),
-            ..LateOptions::default()
-        };
-        Arc::new(Late::new(&name(i), suite.format.write(file), options)) as _
-    }))
 }
 
 /// While the consumer takes no batch, workers stop when enough batches are ready.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use atds_pipeline::{ErrorKind, Files, Options};
 
-use super::suite::{FileRows, Suite, all, data, ensure, name};
-use crate::{InMemory, Late, LateOptions};
+use super::suite::{FileRows, Suite, all, data, ensure};
+use crate::{Late, LateOptions};
 
 /// Answers may come late, in any order, and be shorter than what was asked for.
 pub(super) fn late_source(suite: &Suite<'_>) -> Result<(), String> {
@@ -33,11 +33,8 @@ pub(super) fn late_source(suite: &Suite<'_>) -> Result<(), String> {
         }
         // An input without a size cannot be listed: its blocks come in order.
         if !suite.format.needs_size() && !options.shuffle_blocks {
-            let streams = written.iter().enumerate().map(|(i, file)| {
-                let file = InMemory::new(&name(i), suite.format.write(file));
-                Arc::new(file.as_stream()) as _
-            });
-            let outcome = suite.run(&suite.sources(streams), &options, 0..2)?;
+            let bytes = written.iter().map(|file| suite.format.write(file));
+            let outcome = suite.run(&suite.streams_of(bytes), &options, 0..2)?;
             ensure!(outcome.error.is_none(), "an error: {:?}", outcome.error);
             ensure!(
                 outcome.batches == expected.batches,
@@ -111,10 +108,13 @@ fn ways() -> [Options; 3] {
     })
 }
 
-fn files(suite: &Suite<'_>, written: &[FileRows], options: &LateOptions) -> Arc<dyn Files> {
-    let files = written.iter().enumerate();
-    suite.sources(files.map(|(i, file)| {
-        let bytes = suite.format.write(file);
-        Arc::new(Late::new(&name(i), bytes, options.clone())) as _
-    }))
+pub(super) fn files(
+    suite: &Suite<'_>,
+    written: &[FileRows],
+    options: &LateOptions,
+) -> Arc<dyn Files> {
+    let bytes = written.iter().map(|file| suite.format.write(file));
+    suite.opened_by(bytes, |name, bytes| {
+        Late::new(name, bytes, options.clone()).into()
+    })
 }

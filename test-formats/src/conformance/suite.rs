@@ -9,7 +9,7 @@ use atds_format::{ByteSource, Format, Location};
 use atds_pipeline::{Error, Files, Options};
 
 use super::fault::{Fault, Running};
-use crate::{InMemory, Row, TestFormat};
+use crate::{Row, TestFile, TestFormat};
 
 /// A wait after which a run hangs. Far longer than any run, on any machine.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
@@ -71,24 +71,30 @@ impl<'a> Suite<'a> {
         Suite { format, fault }
     }
 
-    /// Files in memory.
+    /// Files with these rows.
     pub(super) fn files(&self, files: &[FileRows]) -> Arc<dyn Files> {
         self.files_of(files.iter().map(|file| self.format.write(file)))
     }
 
     /// Files with these bytes.
     pub(super) fn files_of(&self, files: impl IntoIterator<Item = Vec<u8>>) -> Arc<dyn Files> {
-        let files = files.into_iter().enumerate();
-        self.sources(files.map(|(i, bytes)| Arc::new(InMemory::new(&name(i), bytes)) as _))
+        self.opened_by(files, |name, bytes| self.format.file(name, bytes))
     }
 
-    /// Files of these sources.
-    pub(super) fn sources(
+    /// Inputs of unknown size with these bytes.
+    pub(super) fn streams_of(&self, files: impl IntoIterator<Item = Vec<u8>>) -> Arc<dyn Files> {
+        self.opened_by(files, |name, bytes| self.format.stream(name, bytes))
+    }
+
+    /// Files with these bytes, which `file` makes of a name and the bytes.
+    pub(super) fn opened_by(
         &self,
-        sources: impl Iterator<Item = Arc<dyn ByteSource>>,
+        files: impl IntoIterator<Item = Vec<u8>>,
+        file: impl Fn(&str, Vec<u8>) -> TestFile,
     ) -> Arc<dyn Files> {
+        let files = files.into_iter().enumerate();
         Arc::new(TestFiles {
-            sources: sources.collect(),
+            files: files.map(|(i, bytes)| file(&name(i), bytes)).collect(),
             format: self.format.format(),
         })
     }
@@ -171,21 +177,21 @@ pub(super) fn same_rows(a: &[Row], b: &[Row]) -> bool {
 
 #[derive(Debug)]
 struct TestFiles {
-    sources: Vec<Arc<dyn ByteSource>>,
+    files: Vec<TestFile>,
     format: Arc<dyn Format>,
 }
 
 impl Files for TestFiles {
     fn len(&self) -> usize {
-        self.sources.len()
+        self.files.len()
     }
 
     fn location(&self, file: usize) -> Location {
-        self.sources[file].location().clone()
+        self.files[file].location().clone()
     }
 
     fn source(&self, file: usize) -> io::Result<Arc<dyn ByteSource>> {
-        Ok(self.sources[file].clone())
+        self.files[file].open()
     }
 
     fn format(&self, _: usize) -> Arc<dyn Format> {

@@ -1,3 +1,6 @@
 //! The formats that the pipeline reads, a file each.
 
 pub(crate) mod avro;
+
+#[cfg(test)]
+mod conformance;

@@ -1,0 +1,174 @@
+//! The conformance suite for Avro, over the facade's own byte sources.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+
+use atds_features::{Feature, Features};
+use atds_format::Format;
+use atds_test_formats::{Row, TestFile, TestFormat, conformance};
+use avro_block::{Codec, SyncMarker, Writer, WriterOptions};
+use avro_decode::PlanOptions;
+use tempfile::TempDir;
+use tensor_batch::{BatchSpec, DType, Layout};
+
+use super::avro::{AvroFormat, BufferPool};
+use crate::avro::plans::Plans;
+use crate::source::{Mappings, OnceInputs, Stream, open};
+use crate::tolerate::{FaultLog, Lenience};
+
+conformance!(avro_null_read, &AvroFiles::new(Codec::Null, false));
+conformance!(avro_null_mapped, &AvroFiles::new(Codec::Null, true));
+#[cfg(feature = "deflate")]
+conformance!(avro_deflate_read, &AvroFiles::new(Codec::Deflate, false));
+#[cfg(feature = "zstandard")]
+conformance!(
+    avro_zstandard_mapped,
+    &AvroFiles::new(Codec::Zstandard, true)
+);
+
+const SCHEMA: &str = r#"{"type": "record", "name": "R", "fields": [
+    {"name": "label", "type": "long"},
+    {"name": "numbers", "type": {"type": "array", "items": "long"}}]}"#;
+
+/// Writes Avro files.
+#[derive(Clone, Debug)]
+struct AvroFiles {
+    codec: Codec,
+    /// The mappings of files, if they are mapped.
+    mappings: Option<Arc<Mappings>>,
+    inputs: Arc<OnceInputs>,
+}
+
+impl AvroFiles {
+    fn new(codec: Codec, is_mapped: bool) -> Self {
+        AvroFiles {
+            codec,
+            mappings: is_mapped.then(|| Arc::new(Mappings::new(1 << 20))),
+            inputs: Arc::default(),
+        }
+    }
+
+    fn plans() -> Plans {
+        let features = Features::new([
+            Feature::dense("label", &[], DType::Int64),
+            Feature::varlen("numbers", &[-1], DType::Int64).with_layout(Layout::Ragged),
+        ]);
+        let features = features.expect("the features are right");
+        Plans::new(features, PlanOptions::default(), log::Level::Debug, true)
+    }
+
+    /// A file in a folder of its own, which is removed with the last user.
+    fn file_on_disk(&self, name: &str, bytes: &[u8]) -> TestFile {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let path = folder.path().join(name);
+        fs::write(&path, bytes).expect("the file can be written");
+        let (inputs, mappings) = (self.inputs.clone(), self.mappings.clone());
+        let location = path.as_path().into();
+        TestFile::new(location, move || {
+            let _in: &TempDir = &folder;
+            open(&path, mappings.as_ref(), &inputs)
+        })
+    }
+
+    fn write_blocks(&self, blocks: &[Vec<Row>], damaged: Option<(usize, usize)>) -> Vec<u8> {
+        let mut options = WriterOptions::with_codec(self.codec);
+        options.sync = Some(SyncMarker(*b"-- the marker --"));
+        let mut writer = Writer::new(Vec::new(), SCHEMA, options).expect("memory takes bytes");
+        for (block, rows) in blocks.iter().enumerate() {
+            let mut records = Vec::new();
+            for (row, Row { label, numbers }) in rows.iter().enumerate() {
+                if damaged == Some((block, row)) {
+                    // A number of more than 64 bits, where the label begins.
+                    records.extend_from_slice(&[0xff; 10]);
+                }
+                long(*label, &mut records);
+                if !numbers.is_empty() {
+                    long(numbers.len() as i64, &mut records);
+                    numbers
+                        .iter()
+                        .for_each(|number| long(*number, &mut records));
+                }
+                long(0, &mut records);
+            }
+            let written = writer.write_block(rows.len() as u64, &records);
+            written.expect("memory takes bytes");
+        }
+        writer.finish().expect("memory takes bytes")
+    }
+}
+
+impl TestFormat for AvroFiles {
+    fn format(&self) -> Arc<dyn Format> {
+        Arc::new(AvroFormat {
+            plans: Arc::new(Self::plans()),
+            lenience: Lenience::default(),
+            buffers: Arc::new(BufferPool::default()),
+            log: Arc::new(FaultLog::default()),
+        })
+    }
+
+    fn spec(&self) -> BatchSpec {
+        Self::plans().spec().clone()
+    }
+
+    fn write(&self, blocks: &[Vec<Row>]) -> Vec<u8> {
+        self.write_blocks(blocks, None)
+    }
+
+    fn write_damaged(&self, blocks: &[Vec<Row>], block: usize, row: usize) -> Vec<u8> {
+        self.write_blocks(blocks, Some((block, row)))
+    }
+
+    /// A file of the local file system, read or mapped.
+    fn file(&self, name: &str, bytes: Vec<u8>) -> TestFile {
+        self.file_on_disk(name, &bytes)
+    }
+
+    /// A pipe; with a codec, a file that is packed as a whole.
+    fn stream(&self, name: &str, bytes: Vec<u8>) -> TestFile {
+        #[cfg(feature = "deflate")]
+        if self.codec == Codec::Deflate {
+            let packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            let mut packed = packed;
+            packed.write_all(&bytes).expect("memory takes bytes");
+            return self.file_on_disk(name, &packed.finish().expect("memory takes bytes"));
+        }
+        let (inputs, path) = (self.inputs.clone(), Path::new("pipe").join(name));
+        let bytes: Arc<[u8]> = bytes.into();
+        TestFile::new(path.as_path().into(), move || {
+            Ok(Arc::new(Stream::once(pipe(&bytes)?, &path, &inputs)))
+        })
+    }
+}
+
+/// The end of a pipe, to which a thread writes `bytes`.
+fn pipe(bytes: &Arc<[u8]>) -> io::Result<File> {
+    let (reader, mut writer) = io::pipe()?;
+    let bytes = bytes.clone();
+    thread::spawn(move || {
+        for piece in bytes.chunks(1000) {
+            if writer.write_all(piece).is_err() {
+                // The iteration was dropped.
+                return;
+            }
+        }
+    });
+    #[cfg(unix)]
+    let reader = std::os::fd::OwnedFd::from(reader);
+    #[cfg(windows)]
+    let reader = std::os::windows::io::OwnedHandle::from(reader);
+    Ok(reader.into())
+}
+
+/// Writes a number as Avro does.
+fn long(value: i64, to: &mut Vec<u8>) {
+    let mut left = ((value << 1) ^ (value >> 63)) as u64;
+    while left > 0x7f {
+        to.push(left as u8 | 0x80);
+        left >>= 7;
+    }
+    to.push(left as u8);
+}
