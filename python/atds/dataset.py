@@ -53,9 +53,10 @@ class Dataset:
     forked processes: its configuration and epoch are copied, open iterations are not.
 
     Several processes share the records with ``shard=(index, count)``: each record of an epoch is in
-    exactly one shard. Shards differ by at most one record, and so by at most one batch. Processes
-    that wait for each other at each batch must all stop after the same number of batches. Of ``n``
-    records, each shard has at least ``n // count // batch_size`` whole batches.
+    exactly one shard. Seed, epoch and index fix what a shard draws from its shuffle buffer, and
+    shards draw independently. Shards differ by at most one record, and so by at most one batch.
+    Processes that wait for each other at each batch must all stop after the same number of batches.
+    Of ``n`` records, each shard has at least ``n // count // batch_size`` whole batches.
     :class:`atds.torch.Dataset` makes the numbers equal, see its ``uneven``.
 
     >>> shards = [atds.Dataset("clicks/*.avro", 64, shard=(index, 3)) for index in range(3)]
@@ -177,13 +178,25 @@ class Dataset:
         )
         if self._shard is None:
             return native
-        return self._slice(native, sum(self._records_of_files(native)), self._shard)
+        return self._slice(
+            native, sum(self._records_of_files(native)), self._shard, rank=self._shard[0], worker=0
+        )
 
-    def _slice(self, native: _native.Dataset, records: int, shard: Shard) -> _native.Dataset:
+    def _part(self, native: _native.Dataset, shard: Shard) -> _native.Dataset:
+        """A shard of the native data set of this data set. It draws as the rank of its index, or, if
+        this data set is a shard itself, as a worker of this shard's rank."""
+        index, _ = shard
+        rank, worker = (index, 0) if self._shard is None else (self._shard[0], index)
+        return self._slice(native, self.num_records, shard, rank=rank, worker=worker)
+
+    def _slice(
+        self, native: _native.Dataset, records: int, shard: Shard, *, rank: int, worker: int
+    ) -> _native.Dataset:
         """A shard of a native data set with ``records`` records."""
         index, count = shard
         bounds = (records * index // count, records * (index + 1) // count)
-        return native.slice(*bounds, self._records_of_files(native))
+        counts = self._records_of_files(native)
+        return native.slice(*bounds, counts, rank=rank, worker=worker)
 
     def _records_of_files(self, native: _native.Dataset) -> list[int]:
         """The number of records of each file, counted once."""

@@ -133,7 +133,7 @@ def iterate(
     entries = _entries(nse, chosen.element_spec)
     native = chosen._here
     if shard is not None:
-        native = dataset._slice(native, dataset.num_records, shard)
+        native = dataset._part(native, shard)
     return Batches(dataset._next_epoch(native), buckets, _device_put(device), entries)
 
 

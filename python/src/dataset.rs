@@ -103,17 +103,22 @@ impl Dataset {
         Ok(counts.to_vec())
     }
 
-    /// The slice that reads the records from `start` to `end` of an epoch.
+    /// The slice that reads the records from `start` to `end` of an epoch, and draws as worker
+    /// `worker` of rank `rank`.
+    #[pyo3(signature = (start, end, file_records, *, rank, worker))]
     fn slice(
         &self,
         py: Python<'_>,
         start: u64,
         end: u64,
         file_records: Vec<u64>,
+        rank: u64,
+        worker: u64,
     ) -> PyResult<Self> {
         let dataset = self.dataset.get(py, WHAT)?;
+        let slice = dataset.slice(start..end, file_records).or_raise(py)?;
         Ok(Dataset {
-            dataset: InProcess::new(dataset.slice(start..end, file_records).or_raise(py)?),
+            dataset: InProcess::new(slice.with_rank(rank, worker)),
             columns: self.columns.clone(),
         })
     }

@@ -72,6 +72,18 @@ def test_shuffled_shards_share_each_epoch(numbers: str) -> None:
     assert read(shards[0]) == first[0]
 
 
+def test_shards_of_equal_records_draw_independently(write: Any) -> None:
+    fields, records = [{"name": "n", "type": "long"}], [{"n": n} for n in range(80)]
+    files = [write(fields, records, f"{file}.avro", sync_interval=1) for file in range(3)]
+    options: dict[str, Any] = {"shuffle_buffer_size": 30, "seed": 3}
+    shards = [atds.Dataset(files, 10, NUMBER, shard=(i, 3), **options) for i in range(3)]
+    orders = [tuple(read(shard)) for shard in shards for _ in range(2)]
+    assert all(sorted(order) == list(range(80)) for order in orders)
+    assert len(set(orders)) == 6
+    # A process that reads all draws as the first shard does.
+    assert tuple(read(atds.Dataset(files[0], 10, NUMBER, **options))) == orders[0]
+
+
 def test_copies_are_the_same_shard(numbers: str) -> None:
     dataset = atds.Dataset(numbers, 64, NUMBER, shard=(1, 4))
     assert read(dataset) == list(range(250, 500))

@@ -113,6 +113,35 @@ def test_ranks_read_other_records_in_every_epoch_where_blocks_are_shuffled(numbe
     assert first != second
 
 
+@pytest.fixture
+def equal(write: Any) -> list[str]:
+    """Six files with the numbers from 0 to 59, in the same blocks."""
+    fields, records = [{"name": "n", "type": "long"}], [{"n": n} for n in range(60)]
+    return [str(write(fields, records, f"{file}.avro", sync_interval=1)) for file in range(6)]
+
+
+def test_ranks_and_workers_draw_independently(equal: list[str]) -> None:
+    options: dict[str, Any] = {"shuffle_buffer_size": 30, "seed": 3}
+
+    def read(rank: int, workers: int) -> list[list[list[int]]]:
+        dataset = atds.torch.Dataset(equal, 10, NUMBER, rank=rank, world_size=3, **options)
+        return [load(dataset, num_workers=workers) for _ in range(2)]
+
+    # Each of two workers reads a file. The loader takes their batches in turn.
+    orders = [
+        tuple(flat(batches[worker::2]))
+        for rank in range(3)
+        for batches in read(rank, workers=2)
+        for worker in range(2)
+    ]
+    assert all(sorted(order) == list(range(60)) for order in orders)
+    assert len(set(orders)) == 12
+    # The only worker draws as none does, and a rank as the shard of its index.
+    assert read(1, workers=1) == read(1, workers=0)
+    shard = atds.Dataset(equal, 10, NUMBER, shard=(1, 3), **options)
+    assert [[b["n"].tolist() for b in shard] for _ in range(2)] == read(1, workers=0)
+
+
 def uneven(path: str, rank: int, **options: Any) -> Any:
     """The data set of a rank. Rank 2 has 67 records in 7 batches, the others 66 in 6."""
     return atds.torch.Dataset(path, 11, NUMBER, rank=rank, world_size=3, **options)

@@ -218,6 +218,9 @@ impl Dataset {
     /// in exactly one shard, and shards differ by at most one record. Each call counts the records
     /// of all files; for several shards, count once and call [`slice`](Dataset::slice).
     ///
+    /// A shard draws from its shuffle buffer as rank `index`, see [`with_rank`](Dataset::with_rank);
+    /// a shard of a slice draws as a slice does.
+    ///
     /// ```
     /// # use atds_generate::{generate, GenerateOptions, Preset};
     /// # let folder = tempfile::tempdir()?;
@@ -238,7 +241,26 @@ impl Dataset {
         }
         let file_records = self.file_records()?;
         let records = shard(self.num_records()?, index, count);
-        self.slice(records, file_records)
+        let shard = self.slice(records, file_records)?;
+        let is_of_all = self.settings.pipeline.slice.is_none();
+        Ok(if is_of_all {
+            shard.with_rank(index, 0)
+        } else {
+            shard
+        })
+    }
+
+    /// The same records, drawn from the shuffle buffer by worker `worker` of rank `rank`. Seed,
+    /// epoch, rank and worker fix the draws. The draws of different ranks and workers are
+    /// independent. The orders of files and of blocks are the same for all ranks and workers.
+    ///
+    /// A data set that is no slice draws as worker 0 of rank 0. Give the slices of several processes
+    /// the numbers of these, so that their order depends on nothing else.
+    pub fn with_rank(&self, rank: u64, worker: u64) -> Dataset {
+        let mut settings = Settings::clone(&self.settings);
+        let stream = &mut settings.pipeline.stream;
+        (stream.rank, stream.worker) = (rank, worker);
+        Dataset::new(settings)
     }
 
     /// Ends the threads that wait for the next iteration of the data set and of its slices, see
@@ -251,7 +273,8 @@ impl Dataset {
     /// The slice of this data set that reads the range `records` of an epoch. Positions count in
     /// the epoch's order of files and blocks, before the shuffle buffer. If files or blocks are
     /// shuffled, a slice has other records in every epoch. Slices that do not overlap never read
-    /// the same record.
+    /// the same record. A slice draws from its shuffle buffer as if the number of its first record
+    /// were its [rank](Dataset::with_rank), so that other slices draw independently.
     ///
     /// Only files and blocks with records in the slice are read. `file_records`
     /// are the data set's [`file_records`](Dataset::file_records), counted here or
@@ -281,13 +304,12 @@ impl Dataset {
         }
         let mut settings = Settings::clone(&self.settings);
         let records = all.start + records.start..all.start + records.end;
-        // Slices of the same epoch are shuffled differently.
-        settings.pipeline.stream.rank = records.start;
+        let first = records.start;
         settings.pipeline.slice = Some(Slice {
             records,
             file_records,
         });
-        Ok(Dataset::new(settings))
+        Ok(Dataset::new(settings).with_rank(first, 0))
     }
 
     /// The batches of all epochs, from epoch 0.

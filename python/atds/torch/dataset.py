@@ -87,8 +87,10 @@ class Dataset(IterableDataset[Batch]):
 
     Ranks share the records of an epoch, and the workers of a rank its batches: each record is
     read by one worker of one rank. All ranks need the same files, options, and number of workers.
-    If files or blocks are shuffled, a rank reads other records in every epoch. Each iteration is an
-    epoch, in persistent and in new workers alike, and :meth:`set_epoch` affects all workers.
+    If files or blocks are shuffled, a rank reads other records in every epoch. Ranks and workers draw
+    from their shuffle buffers independently; seed, epoch, rank and worker fix the draws. Each
+    iteration is an epoch, in persistent and in new workers alike, and :meth:`set_epoch` affects all
+    workers.
 
     The ranks are those of ``torch.distributed``, or of ``torchrun`` if that is not initialised.
     Hugging Face Accelerate, which the ``Trainer`` of transformers uses, splits batches among the
@@ -209,12 +211,13 @@ class Dataset(IterableDataset[Batch]):
         epoch = self._epochs.begin(self._rank_of_process(), worker, workers)
         readers = 1 if caller.dispatcher is not None else ranks.on_this_machine()
         native = self._of_process(workers * readers)
-        batches = native.slice(*part.records, self._file_records).epoch(epoch)
+        own = native.slice(*part.records, self._file_records, rank=share.rank, worker=worker)
+        batches = own.epoch(epoch)
         self._latest = batches.stats_handle()
         padding = None
         if part.padding:
             records = min(self._dataset.batch_size, self.num_records)
-            padding = native.slice(0, records, self._file_records)
+            padding = native.slice(0, records, self._file_records, rank=0, worker=0)
         mask = self._mask if self._uneven == "pad" else None
         make = converters(self._dataset.element_spec)
         return Batches(batches, part, make, padding, mask, self._pin_memory)

@@ -1,5 +1,8 @@
 //! Slices and shards. Each record of an epoch is in exactly one shard.
 
+use std::collections::BTreeSet;
+use std::ops::Range;
+
 use atds::{Codec, Dataset, DatasetBuilder, ErrorKind, Threads};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -136,6 +139,47 @@ fn the_order_of_a_shard_does_not_depend_on_threads() {
     ] {
         assert_eq!(read(threads), one, "{threads:?}");
     }
+}
+
+/// The shares have equal blocks, so equal draws would give equal orders.
+#[test]
+fn ranks_and_workers_draw_independently() {
+    let folder = Folder::of_rows(1, 400, 10, Codec::Null);
+    let dataset = folder.rows(8).shuffle_buffer_size(60).build().unwrap();
+    let counts = dataset.file_records().unwrap();
+    let order = |records: Range<u64>, rank, worker, epoch| {
+        let share = dataset.slice(records.clone(), counts.clone()).unwrap();
+        let ids = ids(&share.with_rank(rank, worker), epoch);
+        let from_zero = ids.into_iter().map(|id| id - records.start as i64);
+        from_zero.collect::<Vec<_>>()
+    };
+    let mut orders = BTreeSet::new();
+    for (share, (rank, worker)) in [(0, 0), (0, 1), (1, 0), (1, 1)].into_iter().enumerate() {
+        let start = 100 * share as u64;
+        for epoch in 0..2 {
+            let found = order(start..start + 100, rank, worker, epoch);
+            // Which records a share has does not change what it draws.
+            assert_eq!(order(0..100, rank, worker, epoch), found);
+            orders.insert(found);
+        }
+    }
+    assert_eq!(orders.len(), 8);
+}
+
+#[test]
+fn shards_draw_as_ranks_and_slices_as_their_first_record() {
+    let folder = folder();
+    let dataset = shuffled(&folder).build().unwrap();
+    let counts = dataset.file_records().unwrap();
+    let slice = |records| dataset.slice(records, counts.clone()).unwrap();
+    let shard = dataset.shard(1, 3).unwrap();
+    assert_eq!(ids(&shard, 1), ids(&slice(41..82).with_rank(1, 0), 1));
+    assert_eq!(
+        ids(&slice(41..82), 1),
+        ids(&slice(41..82).with_rank(41, 0), 1)
+    );
+    let of_shard = shard.shard(1, 2).unwrap();
+    assert_eq!(ids(&of_shard, 1), ids(&slice(61..82), 1));
 }
 
 #[test]
