@@ -1,5 +1,6 @@
 //! Avro container files for the pipeline, by way of `avro-block` and `avro-decode`.
 
+use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -265,6 +266,8 @@ struct AvroDecoder {
 #[derive(Default)]
 struct AvroScratch {
     decompressor: Decompressor,
+    /// Decompressed bytes of the last block, for 1024 of its payload.
+    ratio: usize,
     buffers: Vec<DecompressBuffer>,
     plan: avro_decode::Scratch,
 }
@@ -294,10 +297,13 @@ impl Decoder for AvroDecoder {
     fn prepare(&self, jobs: &mut [PrepareJob<'_>], scratch: &mut Scratch) {
         let AvroScratch {
             decompressor,
+            ratio,
             buffers,
             ..
         } = scratch.get();
-        self.buffers.take(jobs.len(), buffers);
+        let payload = |job: &PrepareJob<'_>| job.parts.first().map_or(0, Bytes::len);
+        let expected = jobs.iter().map(|job| payload(job) * *ratio / 1024);
+        self.buffers.take(expected, buffers);
         decompressor.set_tolerates_checksums(self.lenience.tolerate.checksum);
         let bad_checksums = decompressor.bad_checksums();
         let work = jobs.iter().zip(buffers.iter_mut());
@@ -310,13 +316,14 @@ impl Decoder for AvroDecoder {
         decompressor.decompress_many(self.codec, &mut work);
         let results: Vec<_> = work.into_iter().map(|job| job.result).collect();
         for ((job, result), buffer) in jobs.iter_mut().zip(results).zip(buffers.drain(..)) {
-            let block = DecompressedBlock {
-                buffer,
-                pool: self.buffers.clone(),
-            };
-            job.result = match result {
-                Ok(_) => {
-                    let (bytes, memory) = (block.buffer.len(), block.buffer.capacity());
+            if result.is_ok() {
+                *ratio = (buffer.len() * 1024).checked_div(payload(job)).unwrap_or(0);
+            }
+            job.result = match result.and_then(|_| self.buffers.fit(buffer)) {
+                Ok(buffer) => {
+                    let (bytes, memory) = (buffer.len(), most_capacity(buffer.len()));
+                    let pool = self.buffers.clone();
+                    let block = DecompressedBlock { buffer, pool };
                     Ok((Prepared::of_value(block, bytes, memory), Tally::default()))
                 }
                 Err(DecompressError::TooLarge { .. }) => {
@@ -433,7 +440,7 @@ pub(crate) struct BufferPool(Mutex<Buffers>);
 
 #[derive(Debug, Default)]
 struct Buffers {
-    buffers: Vec<DecompressBuffer>,
+    buffers: VecDeque<DecompressBuffer>,
     /// What they take in bytes.
     bytes: usize,
 }
@@ -441,26 +448,63 @@ struct Buffers {
 /// Bytes of unused buffers that are kept.
 const MAX_UNUSED_BYTES: usize = 64 << 20;
 
+/// Number of buffers that are looked at for one that fits: those that were used last, whose memory is
+/// still in a cache.
+const LOOKED_AT: usize = 16;
+
+/// The largest capacity of a buffer that holds a block of `len` bytes. So the memory of a block depends
+/// on its size alone, and not on the buffers that are free.
+fn most_capacity(len: usize) -> usize {
+    len + len / 3 + 256
+}
+
 impl BufferPool {
-    /// Adds buffers to `to` until there are `count`.
-    fn take(&self, count: usize, to: &mut Vec<DecompressBuffer>) {
+    /// Adds a buffer for each of the `expected` sizes to `to`.
+    fn take(&self, expected: impl Iterator<Item = usize>, to: &mut Vec<DecompressBuffer>) {
         let mut unused = self.lock();
-        while to.len() < count {
-            let buffer = unused.buffers.pop().unwrap_or_default();
-            unused.bytes -= buffer.capacity();
-            to.push(buffer);
+        to.extend(expected.map(|len| unused.take(len)));
+    }
+
+    /// The same bytes in a buffer that is not much larger.
+    fn fit(&self, buffer: DecompressBuffer) -> Result<DecompressBuffer, DecompressError> {
+        if buffer.capacity() <= most_capacity(buffer.len()) {
+            return Ok(buffer);
         }
+        let mut fitting = self.lock().take(buffer.len());
+        fitting.assign(&buffer)?;
+        self.give_back(buffer);
+        Ok(fitting)
     }
 
     fn give_back(&self, buffer: DecompressBuffer) {
+        if buffer.capacity() > MAX_UNUSED_BYTES {
+            return;
+        }
         let mut unused = self.lock();
-        if unused.bytes + buffer.capacity() <= MAX_UNUSED_BYTES {
-            unused.bytes += buffer.capacity();
-            unused.buffers.push(buffer);
+        unused.bytes += buffer.capacity();
+        unused.buffers.push_back(buffer);
+        while unused.bytes > MAX_UNUSED_BYTES
+            && let Some(oldest) = unused.buffers.pop_front()
+        {
+            unused.bytes -= oldest.capacity();
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Buffers> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Buffers {
+    /// A buffer for `len` bytes: a new one if none is large enough and not too large.
+    fn take(&mut self, len: usize) -> DecompressBuffer {
+        let from = self.buffers.len().saturating_sub(LOOKED_AT);
+        let fits =
+            |buffer: &DecompressBuffer| (len..=most_capacity(len)).contains(&buffer.capacity());
+        let found = self.buffers.range(from..).rposition(fits);
+        let found = found.and_then(|at| self.buffers.remove(from + at));
+        let buffer = found.unwrap_or_default();
+        self.bytes -= buffer.capacity();
+        buffer
     }
 }

@@ -36,7 +36,7 @@ fn is_memory_limit(error: &Error) -> bool {
 
 /// An upper bound on the bytes of the window and a batch, for batches of ten and a window of sixty.
 /// The test files are far larger.
-const WINDOW: u64 = 16_000;
+const WINDOW: u64 = 32_000;
 
 #[test]
 fn just_enough_is_enough_and_less_an_error_on_every_number_of_threads() {
@@ -84,7 +84,7 @@ fn the_error_names_the_limit_and_what_to_change() {
     assert_eq!(
         folder.message(&error),
         format!(
-            "`memory_limit` is 100 bytes, but the window and a batch need {needed} or more: raise \
+            "00.avro: `memory_limit` is 100 bytes, but the window and a batch need {needed} or more: raise \
              it, or lower `shuffle_buffer_size` or `batch_size`"
         )
     );

@@ -66,7 +66,7 @@ fn no_option_of_speed_changes_a_batch() {
             &format!("prefetch {prefetch}"),
         );
     }
-    for limit in [20_000, 1 << 20, u64::MAX] {
+    for limit in [40_000, 1 << 20, u64::MAX] {
         same(dataset().memory_limit(limit), &format!("limit {limit}"));
     }
 }

@@ -87,7 +87,7 @@ fn the_order_is_the_same_for_every_option_of_speed() {
     for prefetch in [0, 1, 4] {
         assert_eq!(ids(dataset().prefetch(prefetch)), expected);
     }
-    for limit in [60_000, 1 << 20, u64::MAX] {
+    for limit in [120_000, 1 << 20, u64::MAX] {
         assert_eq!(ids(dataset().memory_limit(limit)), expected);
     }
 }
