@@ -39,6 +39,18 @@ impl DecompressBuffer {
         self.len = 0;
     }
 
+    /// Replaces the contents with a copy of `bytes`.
+    ///
+    /// # Errors
+    /// [`DecompressError::OutOfMemory`].
+    pub fn assign(&mut self, bytes: &[u8]) -> Result<(), DecompressError> {
+        self.len = 0;
+        self.grow_to(bytes.len(), usize::MAX)?;
+        self.memory.0[..bytes.len()].copy_from_slice(bytes);
+        self.len = bytes.len();
+        Ok(())
+    }
+
     /// Grows to at least `capacity` bytes in all, or somewhat more if `limit` allows it. The
     /// contents stay.
     pub(crate) fn grow_to(&mut self, capacity: usize, limit: usize) -> Result<(), DecompressError> {
