@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use crate::UNKNOWN;
-use crate::parts::SegmentRows;
+use crate::{Segment, UNKNOWN};
 
 /// A row of an exact column whose lists have other lengths than those of the first row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,14 +40,11 @@ impl fmt::Display for RowShape {
 
 /// Whether all lists of each dimension have one length, and the length that `shape` gives. Reads no
 /// list.
-pub(crate) fn agrees<'a>(
-    shape: &[i64],
-    parts: impl Iterator<Item = SegmentRows<'a>> + Clone,
-) -> bool {
-    let mut lists: usize = parts.clone().map(|part| part.rows).sum();
+pub(crate) fn agrees<'a>(shape: &[i64], runs: impl Iterator<Item = &'a Segment> + Clone) -> bool {
+    let mut lists: usize = runs.clone().map(|run| run.rows).sum();
     shape.iter().enumerate().all(|(level, &dim)| {
-        let items = parts.clone().map(|part| items(part, level)).sum::<usize>();
-        let extents = parts.clone().map(|part| part.segment.extents[level]);
+        let items = runs.clone().map(|run| items(run, level)).sum::<usize>();
+        let extents = runs.clone().map(|run| run.extents[level]);
         let len = match dim {
             // No list is longer than `len`. If the number of items matches, no list is shorter.
             UNKNOWN => extents.max().unwrap_or(0),
@@ -65,9 +61,9 @@ pub(crate) fn agrees<'a>(
 pub(crate) fn first_disagreement<'a>(
     column: usize,
     shape: &[i64],
-    parts: impl Iterator<Item = SegmentRows<'a>>,
+    runs: impl Iterator<Item = &'a Segment>,
 ) -> Option<Disagreement> {
-    let rows = parts.flat_map(|part| part.lists().map(move |list| shape_of(part, list, shape)));
+    let rows = runs.flat_map(|run| (0..run.rows).map(move |row| shape_of(run, row, shape)));
     let mut first = None;
     for (row, found) in rows.enumerate() {
         let is_of_column = |(&(least, most), &dim): (&(usize, usize), &i64)| {
@@ -91,9 +87,9 @@ pub(crate) fn first_disagreement<'a>(
 }
 
 /// The shape of one row. A dimension without lists has the length that the column gives, or 0.
-fn shape_of(part: SegmentRows<'_>, row: usize, shape: &[i64]) -> RowShape {
+fn shape_of(run: &Segment, row: usize, shape: &[i64]) -> RowShape {
     let mut lists = row..row + 1;
-    let levels = part.segment.splits.iter().zip(shape);
+    let levels = run.splits.iter().zip(shape);
     let levels = levels.map(|(splits, &dim)| {
         let ends = &splits.as_slice()[lists.start..=lists.end];
         lists = ends[0] as usize..ends[ends.len() - 1] as usize;
@@ -108,9 +104,9 @@ fn shape_of(part: SegmentRows<'_>, row: usize, shape: &[i64]) -> RowShape {
 }
 
 /// Number of items in all lists of a level.
-fn items(part: SegmentRows<'_>, level: usize) -> usize {
-    match part.end.splits.get(level + 1) {
-        Some(end) => end - part.start.splits[level + 1],
-        None => part.values().len(),
+fn items(run: &Segment, level: usize) -> usize {
+    match run.splits.get(level + 1) {
+        Some(ends) => ends.len() - 1,
+        None => run.values.len(),
     }
 }

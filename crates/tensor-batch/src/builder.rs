@@ -7,8 +7,6 @@ use crate::agree::{Disagreement, agrees, first_disagreement};
 use crate::batch::ColumnData;
 use crate::gather::{GatherTask, join};
 use crate::pad::{Level, Padding};
-use crate::parts::{Memory, SegmentRows, Workers};
-use crate::reuse::Emptied;
 use crate::short::Short;
 use crate::sizes::Sizes;
 use crate::spec::Placement;
@@ -34,11 +32,8 @@ pub struct BatchBuilder {
     /// For each column, a segment for each run of rows; empty for columns that are written in
     /// place.
     segments: Vec<Vec<Segment>>,
-    /// The segments of the workers.
-    workers: Workers,
     /// For each padded column, its levels of lists.
     levels: Vec<Vec<Level>>,
-    emptied: Arc<Emptied>,
 }
 
 impl fmt::Debug for BatchBuilder {
@@ -61,10 +56,8 @@ impl BatchBuilder {
             columns: Vec::new(),
             sizes: vec![Sizes::default(); columns],
             sized_rows: 0,
-            workers: Workers::default(),
             segments: (0..columns).map(|_| Vec::new()).collect(),
             levels: vec![Vec::new(); columns],
-            emptied: Arc::default(),
         }
     }
 
@@ -88,7 +81,6 @@ impl BatchBuilder {
     pub fn capacity_bytes(&self) -> usize {
         let segments = self.segments.iter().flatten();
         segments.map(Segment::capacity_bytes).sum::<usize>()
-            + self.workers.capacity_bytes()
             + self
                 .columns
                 .iter()
@@ -99,16 +91,7 @@ impl BatchBuilder {
     /// Starts a batch and returns the slots of each run. `run_rows` has the number of rows of each
     /// run.
     pub fn slots(&mut self, run_rows: &[usize]) -> Vec<RowSlots<'_>> {
-        let mut slots = Vec::new();
-        self.slots_into(run_rows, &mut slots);
-        slots
-    }
-
-    /// As [`slots`](Self::slots), but appends to `slots`. Allocates nothing if it can reuse the
-    /// memory of a similar batch.
-    pub fn slots_into<'a>(&'a mut self, run_rows: &[usize], slots: &mut Vec<RowSlots<'a>>) {
         self.take_back();
-        self.workers.start();
         self.run_rows.clear();
         self.run_rows.extend_from_slice(run_rows);
         let rows = self.rows();
@@ -120,14 +103,13 @@ impl BatchBuilder {
         }
 
         let bytes = self.columns.iter().map(ColumnData::capacity_bytes).sum();
-        let (first, workers) = (slots.len(), &self.workers);
         let mut first_row = 0;
-        slots.extend(run_rows.iter().map(|&rows| {
-            let slots = RowSlots::new((first_row, rows), bytes, workers, self.emptied.clone());
+        let runs = run_rows.iter().map(|&rows| {
+            let slots = RowSlots::new((first_row, rows), bytes);
             first_row += rows;
             slots
-        }));
-        let slots = &mut slots[first..];
+        });
+        let mut slots: Vec<_> = runs.collect();
         let first_run = run_rows.iter().position(|&rows| rows > 0);
         let columns = self.columns.iter_mut().zip(&mut self.segments);
         for (spec, (column, segments)) in self.spec.columns().iter().zip(columns) {
@@ -137,7 +119,7 @@ impl BatchBuilder {
                 }
                 if let (Placement::Joined, Some(first)) = (spec.placement(), first_run) {
                     segments[first].swap_with(column);
-                    segments[first].memory = Memory::Column;
+                    segments[first].is_column = true;
                 }
                 for (slots, segment) in slots.iter_mut().zip(segments) {
                     segment.start(slots.remaining());
@@ -150,17 +132,17 @@ impl BatchBuilder {
             let lens = run_rows.iter().map(|rows| rows * row_len);
             Slot::split(&mut column.values, lens, |run, slot| slots[run].push(slot));
         }
+        slots
     }
 
     /// Size of the padded columns in bytes, at most `u64::MAX`, once all slots are filled. One long
     /// list makes every row long, so the size can be far beyond the size of the values. Check it
     /// against a limit before [`gather`](Self::gather) allocates the memory.
     pub fn padded_bytes(&self) -> u64 {
-        let workers = &*self.workers.lock();
         let columns = self.spec.columns().iter().enumerate();
         let padded = columns.filter_map(|(i, spec)| match spec.placement() {
             Placement::Padded { shape, fill } => {
-                let padding = Padding::new(shape, fill, self.parts_of(i, workers));
+                let padding = Padding::new(shape, fill, self.runs_of(i));
                 Some(padding.bytes(self.rows()))
             }
             _ => None,
@@ -177,70 +159,52 @@ impl BatchBuilder {
             ColumnKind::Padded {
                 shape, exact: true, ..
             } => {
-                let workers = &*self.workers.lock();
-                if agrees(shape, self.parts_of(i, workers)) {
+                if agrees(shape, self.runs_of(i)) {
                     return None;
                 }
-                first_disagreement(i, shape, self.parts_of(i, workers))
+                first_disagreement(i, shape, self.runs_of(i))
             }
             _ => None,
         })
     }
 
     /// Independent tasks that copy the segments into the columns, once all slots are filled. There
-    /// are no tasks if no column is padded and either one run wrote everything or each run
-    /// [followed](RowSlots::follow) the run before it.
+    /// are no tasks if no column is padded and one run wrote all rows.
     ///
     /// # Panics
     /// If the padded columns are too large to address; see
     /// [`padded_bytes`](Self::padded_bytes).
     pub fn gather(&mut self) -> Vec<GatherTask<'_>> {
         let mut tasks = Vec::new();
-        self.gather_into(&mut tasks);
-        tasks
-    }
-
-    /// As [`gather`](Self::gather), but appends to `tasks`. Allocates nothing if it can reuse the
-    /// memory of a similar batch.
-    pub fn gather_into<'a>(&'a mut self, tasks: &mut Vec<GatherTask<'a>>) {
-        let first = tasks.len();
         let runs = self.run_rows.len();
         let memory = self.segments.iter_mut().zip(&mut self.levels);
         let columns = self.columns.iter_mut().zip(memory);
-        let workers: &[_] = self.workers.all_mut();
-        let columns = self.spec.columns().iter().zip(columns).enumerate();
-        for (i, (spec, (column, (segments, levels)))) in columns {
+        for (spec, (column, (segments, levels))) in self.spec.columns().iter().zip(columns) {
             match spec.placement() {
                 Placement::Written { .. } => {}
                 Placement::Joined => {
-                    let mut task = GatherTask::new(self.emptied.clone());
-                    join((i, column), &mut segments[..runs], workers, &mut task);
+                    let mut task = GatherTask::default();
+                    join(column, &mut segments[..runs], &mut task);
                     tasks.push(task);
                 }
                 Placement::Padded { shape, fill } => {
                     let runs = segments[..runs].iter().filter(|run| run.rows > 0);
-                    let parts = runs.map(move |run| SegmentRows::of(run, i, workers));
                     let new = tasks.len();
-                    let each = parts.clone();
-                    tasks.extend(each.map(|_| GatherTask::new(self.emptied.clone())));
-                    let padding = Padding::new(shape, fill, parts);
+                    tasks.extend(runs.clone().map(|_| GatherTask::default()));
+                    let padding = Padding::new(shape, fill, runs);
                     padding.levels(levels);
                     padding.spread(levels, &mut column.values, &mut tasks[new..]);
                 }
             }
         }
-        let mut number = 0;
-        tasks.retain(|task| {
-            number += 1;
-            number <= first || !task.is_empty()
-        });
+        tasks.retain(|task| !task.is_empty());
+        tasks
     }
 
     /// Finishes the batch, once the gather tasks have run.
     pub fn finish(&mut self) -> Batch {
         let mut columns = std::mem::take(&mut self.columns);
         let rows = self.rows();
-        let workers = &*self.workers.lock();
         if rows >= self.sized_rows {
             for (column, sizes) in columns.iter().zip(&mut self.sizes) {
                 sizes.take(column);
@@ -258,8 +222,8 @@ impl BatchBuilder {
                     column.shape.extend(shape.iter().map(|&dim| dim as i64));
                 }
                 ColumnKind::Sparse { shape, .. } | ColumnKind::Varlen { shape, .. } => {
-                    let parts = self.parts_of(i, workers);
-                    let extent = |d: usize| parts.clone().map(|part| part.segment.extents[d]).max();
+                    let runs = self.runs_of(i);
+                    let extent = |d: usize| runs.clone().map(|run| run.extents[d]).max();
                     column
                         .shape
                         .extend(shape.iter().enumerate().map(|(d, &dim)| match dim {
@@ -268,7 +232,7 @@ impl BatchBuilder {
                         }));
                 }
                 ColumnKind::Padded { shape, fill, .. } => {
-                    let padding = Padding::new(shape, fill, self.parts_of(i, workers));
+                    let padding = Padding::new(shape, fill, self.runs_of(i));
                     column.shape.extend(padding.dims().map(|dim| dim as i64));
                 }
                 ColumnKind::Flat => {}
@@ -293,21 +257,16 @@ impl BatchBuilder {
         self.run_rows.iter().sum()
     }
 
-    /// The parts of column `i`, one for each run.
-    fn parts_of<'s>(
-        &'s self,
-        i: usize,
-        workers: &'s [Vec<Option<Segment>>],
-    ) -> impl Iterator<Item = SegmentRows<'s>> + Clone {
-        let runs = self.segments[i][..self.run_rows.len()].iter();
-        runs.map(move |run| SegmentRows::of(run, i, workers))
+    /// The segments of column `i`, one for each run.
+    fn runs_of(&self, i: usize) -> impl Iterator<Item = &Segment> + Clone {
+        self.segments[i][..self.run_rows.len()].iter()
     }
 
     /// Returns memory to the columns if the last batch was not finished.
     fn take_back(&mut self) {
         for (i, segments) in self.segments.iter_mut().enumerate() {
             for run in segments {
-                let is_column = std::mem::take(&mut run.memory) == Memory::Column;
+                let is_column = std::mem::take(&mut run.is_column);
                 if let (true, Some(column)) = (is_column, self.columns.get_mut(i)) {
                     run.swap_with(column);
                 }

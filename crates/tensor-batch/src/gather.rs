@@ -1,20 +1,15 @@
 //! Gathers segments into columns, with one task for each column.
 
-use std::sync::Arc;
-
 use crate::batch::ColumnData;
 use crate::dtype::fixed_width_dtypes;
 use crate::pad::Pad;
-use crate::parts::{Memory, SegmentRows};
-use crate::reuse::Emptied;
 use crate::{Segment, Values};
 
 /// A task that copies segments to their place in the batch: all segments of a column, or one run of
 /// a padded column.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct GatherTask<'a> {
     copies: Vec<Copy<'a>>,
-    emptied: Arc<Emptied>,
 }
 
 /// A part of a [`GatherTask`].
@@ -30,8 +25,8 @@ pub(crate) enum Copy<'a> {
 
 impl<'a> GatherTask<'a> {
     /// Runs the task.
-    pub fn run(mut self) {
-        for copy in self.copies.drain(..) {
+    pub fn run(self) {
+        for copy in self.copies {
             match copy {
                 Copy::Bytes(to, from) => to.copy_from_slice(from),
                 Copy::Offsets(to, from, base) => {
@@ -54,14 +49,6 @@ impl<'a> GatherTask<'a> {
         copies.sum()
     }
 
-    /// A task without copies.
-    pub(crate) fn new(emptied: Arc<Emptied>) -> Self {
-        GatherTask {
-            copies: emptied.copies(),
-            emptied,
-        }
-    }
-
     pub(crate) fn pad(&mut self, pad: Pad<'a>) {
         self.copies.push(Copy::Pad(pad));
     }
@@ -80,39 +67,31 @@ impl<'a> GatherTask<'a> {
     }
 }
 
-impl Drop for GatherTask<'_> {
-    fn drop(&mut self) {
-        self.emptied.give_copies(std::mem::take(&mut self.copies));
-    }
-}
-
 /// Copies the segments of a column end to end. The first segment with rows was written in the
 /// column's memory and needs no copy.
 pub(crate) fn join<'a>(
-    (number, column): (usize, &'a mut ColumnData),
+    column: &'a mut ColumnData,
     segments: &'a mut [Segment],
-    workers: &'a [Vec<Option<Segment>>],
     task: &mut GatherTask<'a>,
 ) {
     let Some(first) = segments.iter().position(|segment| segment.rows > 0) else {
         column.clear();
         return;
     };
-    let (front, behind) = segments.split_at_mut(first + 1);
+    let (front, after) = segments.split_at_mut(first + 1);
     let first = &mut front[first];
     first.swap_with(column);
-    first.memory = Memory::Run;
+    first.is_column = false;
 
-    let runs = behind.iter().filter(|run| run.rows > 0);
-    let parts = runs.map(move |run| SegmentRows::of(run, number, workers));
-    append_values(&mut column.values, parts.clone(), task);
-    let total = parts.clone().map(|part| part.indices().len()).sum();
+    let runs = after.iter().filter(|run| run.rows > 0);
+    append_values(&mut column.values, runs.clone(), task);
+    let total = runs.clone().map(|run| run.indices.len()).sum();
     let mut rest = column.indices.append(total);
-    for part in parts.clone() {
-        task.copy(&mut rest, part.indices());
+    for run in runs.clone() {
+        task.copy(&mut rest, run.indices.as_slice());
     }
     for (level, splits) in column.splits.iter_mut().enumerate() {
-        let lists = parts.clone().map(move |part| part.splits(level));
+        let lists = runs.clone().map(move |run| run.splits[level].as_slice());
         let before = splits.as_slice().last().copied().unwrap_or(0);
         let total = lists.clone().map(|ends| ends.len() - 1).sum();
         let mut rest = splits.append(total);
@@ -147,29 +126,29 @@ fn offset_lists<'a>(
 
 fn append_values<'a>(
     column: &'a mut Values,
-    parts: impl Iterator<Item = SegmentRows<'a>> + Clone,
+    runs: impl Iterator<Item = &'a Segment> + Clone,
     task: &mut GatherTask<'a>,
 ) {
     macro_rules! append {
         ($($variant:ident: $element:ty, $raw:ty, $class:ident, $name:literal, $about:literal;)*) => {
             match column {
                 $(Values::$variant(buffer) => {
-                    let total = parts.clone().map(|part| part.values().len()).sum();
+                    let total = runs.clone().map(|run| run.values.len()).sum();
                     let mut rest = buffer.append(total);
-                    for part in parts {
-                        if let Values::$variant(from) = &part.segment.values {
-                            task.copy(&mut rest, &from.as_slice()[part.values()]);
+                    for run in runs {
+                        if let Values::$variant(from) = &run.values {
+                            task.copy(&mut rest, from.as_slice());
                         }
                     }
                 })*
                 Values::String(strings) => {
-                    let count = parts.clone().map(|part| part.values().len()).sum();
-                    let bytes = parts.clone().map(|part| part.bytes().len()).sum();
+                    let count = runs.clone().map(|run| run.values.len()).sum();
+                    let bytes = runs.clone().map(|run| run.bytes().len()).sum();
                     let before = strings.data().len() as i64;
                     let (mut offsets, mut data) = strings.append(count, bytes);
-                    offset_lists(&mut offsets, before, parts.clone().map(SegmentRows::offsets), task);
-                    for part in parts {
-                        task.copy(&mut data, part.bytes());
+                    offset_lists(&mut offsets, before, runs.clone().map(Segment::offsets), task);
+                    for run in runs {
+                        task.copy(&mut data, run.bytes());
                     }
                 }
             }

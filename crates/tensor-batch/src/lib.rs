@@ -11,9 +11,7 @@ mod gather;
 mod owned;
 mod owned_slots;
 mod pad;
-mod parts;
 mod recycle;
-mod reuse;
 mod scalar;
 mod segment;
 mod short;
@@ -35,8 +33,6 @@ pub use half;
 pub use owned::{ColumnMut, OwnedColumn, ValuesMut};
 pub use owned_slots::OwnedRowSlots;
 pub use recycle::{KeepMemory, Kept};
-#[doc(hidden)]
-pub use reuse::reuse;
 pub use scalar::Scalar;
 pub use segment::Segment;
 pub use slots::{DenseElement, RowSlots, Slot};

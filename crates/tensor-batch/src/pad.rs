@@ -4,9 +4,8 @@ use std::ops::Range;
 
 use crate::dtype::fixed_width_dtypes;
 use crate::gather::{GatherTask, carve};
-use crate::parts::SegmentRows;
 use crate::values::each_values;
-use crate::{Buffer, Scalar, Slot, Strings, UNKNOWN, Values};
+use crate::{Buffer, Scalar, Segment, Slot, Strings, UNKNOWN, Values};
 
 /// The lists of one level of a padded column.
 #[derive(Clone, Copy, Debug)]
@@ -22,20 +21,20 @@ pub(crate) struct Level {
 pub(crate) struct Padding<'a, S> {
     shape: &'a [i64],
     fill: &'a Scalar,
-    parts: S,
+    runs: S,
 }
 
-impl<'a, S: Iterator<Item = SegmentRows<'a>> + Clone> Padding<'a, S> {
-    /// The padding of a column of `shape` whose rows are in `parts`.
-    pub(crate) fn new(shape: &'a [i64], fill: &'a Scalar, parts: S) -> Self {
-        Padding { shape, fill, parts }
+impl<'a, S: Iterator<Item = &'a Segment> + Clone> Padding<'a, S> {
+    /// The padding of a column of `shape` whose rows are in `runs`.
+    pub(crate) fn new(shape: &'a [i64], fill: &'a Scalar, runs: S) -> Self {
+        Padding { shape, fill, runs }
     }
 
     /// The dimensions of a row.
     pub(crate) fn dims(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
         let dims = self.shape.iter().enumerate();
         dims.map(|(d, &dim)| {
-            let extents = self.parts.clone().map(|part| part.segment.extents[d]);
+            let extents = self.runs.clone().map(|run| run.extents[d]);
             let extent = extents.max().unwrap_or(0);
             debug_assert!(dim == UNKNOWN || extent <= dim, "a list is too long");
             // If a list is too long after all, no item is lost.
@@ -67,9 +66,9 @@ impl<'a, S: Iterator<Item = SegmentRows<'a>> + Clone> Padding<'a, S> {
             return cells.saturating_mul(size as u64);
         };
         let (mut filled, mut data) = (0, 0);
-        for part in self.parts.clone() {
-            filled += part.values().len() as u64;
-            data += part.bytes().len() as u64;
+        for run in self.runs.clone() {
+            filled += run.values.len() as u64;
+            data += run.bytes().len() as u64;
         }
         let gaps = cells.saturating_sub(filled);
         let offsets = cells
@@ -80,7 +79,7 @@ impl<'a, S: Iterator<Item = SegmentRows<'a>> + Clone> Padding<'a, S> {
             .saturating_add(offsets)
     }
 
-    /// Resizes `column` and gives each part's task its slice of the column. `levels` are this
+    /// Resizes `column` and gives each run's task its slice of the column. `levels` are this
     /// column's.
     ///
     /// # Panics
@@ -91,7 +90,7 @@ impl<'a, S: Iterator<Item = SegmentRows<'a>> + Clone> Padding<'a, S> {
         column: &'a mut Values,
         tasks: &mut [GatherTask<'a>],
     ) {
-        let rows = self.parts.clone().map(|part| part.rows);
+        let rows = self.runs.clone().map(|run| run.rows);
         let bytes = self.bytes(rows.clone().sum());
         assert!(
             bytes <= isize::MAX as u64,
@@ -100,13 +99,13 @@ impl<'a, S: Iterator<Item = SegmentRows<'a>> + Clone> Padding<'a, S> {
         let row_len = self.row_len();
         let cells = rows.map(|rows| rows * row_len);
         let total = cells.clone().sum();
-        let runs = tasks.iter_mut().zip(self.parts.clone());
-        let pad = |to, part: SegmentRows<'a>| Pad {
-            rows: part.lists(),
+        let mut runs = tasks.iter_mut().zip(self.runs.clone());
+        let pad = |to, run: &'a Segment| Pad {
+            rows: run.rows,
             to,
             levels,
-            splits: &part.segment.splits,
-            values: &part.segment.values,
+            splits: &run.splits,
+            values: &run.values,
             fill: self.fill,
         };
         match (column, self.fill) {
@@ -115,24 +114,23 @@ impl<'a, S: Iterator<Item = SegmentRows<'a>> + Clone> Padding<'a, S> {
                 strings.clear();
                 let (mut offsets, mut data) = strings.append(total, bytes);
                 let mut before = 0;
-                for ((task, part), cells) in runs.zip(cells) {
-                    let gaps = cells - part.values().len();
-                    let bytes = part.bytes().len() + gaps * fill.len();
+                for ((task, run), cells) in runs.zip(cells) {
+                    let gaps = cells - run.values.len();
+                    let bytes = run.bytes().len() + gaps * fill.len();
                     let to = PadTarget::Strings {
                         before,
                         offsets: carve(&mut offsets, cells),
                         data: carve(&mut data, bytes),
                     };
                     before += bytes as i64;
-                    task.pad(pad(to, part));
+                    task.pad(pad(to, run));
                 }
             }
             (fixed_width, _) => {
                 each_values!(&mut *fixed_width, buffer => buffer.set_len(total), _strings => ());
-                let mut runs = runs;
                 Slot::split(fixed_width, cells, |_, slot| {
-                    if let Some((task, part)) = runs.next() {
-                        task.pad(pad(PadTarget::FixedWidth(slot), part));
+                    if let Some((task, run)) = runs.next() {
+                        task.pad(pad(PadTarget::FixedWidth(slot), run));
                     }
                 });
             }
@@ -143,7 +141,7 @@ impl<'a, S: Iterator<Item = SegmentRows<'a>> + Clone> Padding<'a, S> {
 /// Rows of a segment, and the slice of a padded column to which they are written.
 #[derive(Debug)]
 pub(crate) struct Pad<'a> {
-    rows: Range<usize>,
+    rows: usize,
     to: PadTarget<'a>,
     levels: &'a [Level],
     /// For each level a 0, then the end of each list, counted in items of the next level.
@@ -232,10 +230,10 @@ impl<'a> Lists<'a> {
     }
 }
 
-fn write_rows(rows: Range<usize>, lists: Lists<'_>, mut sink: impl Sink) {
+fn write_rows(rows: usize, lists: Lists<'_>, mut sink: impl Sink) {
     // A batch of many lists can have no cells.
     if sink.remaining() > 0 {
-        rows.into_iter().for_each(|row| list(lists, row, &mut sink));
+        (0..rows).for_each(|row| list(lists, row, &mut sink));
         // Lists that the segment lacks.
         sink.fill(sink.remaining());
     }

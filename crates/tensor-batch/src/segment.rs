@@ -1,8 +1,7 @@
 //! Segments: rows of columns whose place in the batch is not known when they are written.
 
 use crate::batch::ColumnData;
-use crate::parts::{Memory, SegmentSizes};
-use crate::{Buffer, ColumnKind, ColumnSpec, DType, Layout, Values};
+use crate::{Buffer, ColumnKind, ColumnSpec, Layout, Strings, Values};
 
 /// Consecutive rows of a column whose place depends on other rows: dense strings, sparse, varlen,
 /// padded and flat columns.
@@ -21,10 +20,8 @@ pub struct Segment {
     pub extents: Vec<i64>,
     /// Number of rows in the run.
     pub(crate) rows: usize,
-    /// The memory that the run writes to, and the start and end of its rows there.
-    pub(crate) memory: Memory,
-    pub(crate) start: SegmentSizes,
-    pub(crate) end: SegmentSizes,
+    /// Whether the memory is that of the batch's column, which begins with this run.
+    pub(crate) is_column: bool,
 }
 
 impl Segment {
@@ -41,24 +38,13 @@ impl Segment {
             | ColumnKind::Padded { .. } => spec.rank(),
             _ => 0,
         };
-        Self::of(spec.dtype, levels, spec.rank())
-    }
-
-    /// An empty segment for the same column.
-    pub(crate) fn new_alike(&self) -> Self {
-        Self::of(self.values.dtype(), self.splits.len(), self.extents.len())
-    }
-
-    fn of(dtype: DType, levels: usize, rank: usize) -> Self {
         let mut segment = Segment {
-            values: Values::new(dtype),
+            values: Values::new(spec.dtype),
             indices: Buffer::new(),
             splits: (0..levels).map(|_| Buffer::new()).collect(),
-            extents: vec![0; rank],
+            extents: vec![0; spec.rank()],
             rows: 0,
-            memory: Memory::Run,
-            start: SegmentSizes::default(),
-            end: SegmentSizes::default(),
+            is_column: false,
         };
         segment.start(0);
         segment
@@ -74,27 +60,6 @@ impl Segment {
             splits.push(0);
         }
         self.extents.fill(0);
-        self.mark_start();
-    }
-
-    pub(crate) fn mark_start(&mut self) {
-        let mut mark = std::mem::take(&mut self.start);
-        mark.set(self);
-        self.start = mark;
-    }
-
-    pub(crate) fn mark_end(&mut self) {
-        let mut mark = std::mem::take(&mut self.end);
-        mark.set(self);
-        self.end = mark;
-    }
-
-    /// Swaps the contents with another segment of the column.
-    pub(crate) fn swap_memory(&mut self, other: &mut Segment) {
-        std::mem::swap(&mut self.values, &mut other.values);
-        std::mem::swap(&mut self.indices, &mut other.indices);
-        std::mem::swap(&mut self.splits, &mut other.splits);
-        std::mem::swap(&mut self.extents, &mut other.extents);
     }
 
     /// Swaps the memory with a column.
@@ -102,6 +67,16 @@ impl Segment {
         std::mem::swap(&mut self.values, &mut column.values);
         std::mem::swap(&mut self.indices, &mut column.indices);
         std::mem::swap(&mut self.splits, &mut column.splits);
+    }
+
+    /// The offsets of the strings, beginning with a 0; none for another dtype.
+    pub(crate) fn offsets(&self) -> &[i64] {
+        self.values.as_strings().map_or(&[], Strings::offsets)
+    }
+
+    /// The bytes of the strings; none for another dtype.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.values.as_strings().map_or(&[], Strings::data)
     }
 
     pub(crate) fn used_bytes(&self) -> usize {

@@ -1,14 +1,11 @@
 //! Slots: the memory to which a worker writes a run of consecutive rows.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use bytemuck::cast_slice;
 
 use crate::dtype::fixed_width_dtypes;
 use crate::gather::carve;
-use crate::parts::{Memory, Workers};
-use crate::reuse::Emptied;
 use crate::{Element, Segment, Values};
 
 /// The memory of consecutive rows (a run) in every column of a batch.
@@ -22,31 +19,17 @@ pub struct RowSlots<'a> {
     filled: usize,
     batch_bytes: usize,
     columns: Vec<Slot<'a>>,
-    workers: &'a Workers,
-    /// The worker that writes, after [`begin`](Self::begin).
-    worker: Option<usize>,
-    is_ended: bool,
-    emptied: Arc<Emptied>,
 }
 
 impl<'a> RowSlots<'a> {
     /// Slots of `rows` rows, without columns yet, of a batch with `batch_bytes` of memory.
-    pub(crate) fn new(
-        (first_row, rows): (usize, usize),
-        batch_bytes: usize,
-        workers: &'a Workers,
-        emptied: Arc<Emptied>,
-    ) -> Self {
+    pub(crate) fn new((first_row, rows): (usize, usize), batch_bytes: usize) -> Self {
         RowSlots {
             first_row,
             rows,
             filled: 0,
             batch_bytes,
-            columns: emptied.slots(),
-            workers,
-            worker: None,
-            is_ended: false,
-            emptied,
+            columns: Vec::new(),
         }
     }
 
@@ -91,62 +74,6 @@ impl<'a> RowSlots<'a> {
         self.filled += 1;
     }
 
-    /// Continues in the memory of `before`, the run just before this one, so that no rows need to
-    /// be copied later. Must be called before the first row. Has an effect only if `before` has
-    /// rows, is complete, and was written to the batch's own memory.
-    #[doc(hidden)]
-    pub fn follow(&mut self, before: &mut RowSlots<'_>) {
-        let is_next = before.rows > 0 && before.first_row + before.rows == self.first_row;
-        if !is_next || before.remaining() > 0 || self.filled > 0 {
-            return;
-        }
-        for slots in self.columns.iter_mut().zip(&mut before.columns) {
-            if let (Slot::Segment(own), Slot::Segment(before)) = slots
-                && before.memory == Memory::Column
-            {
-                std::mem::swap(*own, *before);
-                own.rows += before.rows;
-                before.rows = 0;
-            }
-        }
-    }
-
-    /// Appends these rows to the earlier rows of `worker`, in memory that the worker keeps for
-    /// later batches. Rows in the batch's own memory stay there. Call this before the first row,
-    /// and [`end`](Self::end) after the last. Workers are numbered from 0. Without this call, each
-    /// run has its own memory.
-    ///
-    /// A worker must end a run before it begins another. Otherwise rows are mixed up, and gathering
-    /// may panic.
-    #[doc(hidden)]
-    pub fn begin(&mut self, worker: usize) {
-        if self.worker.is_some() || self.filled > 0 {
-            return;
-        }
-        self.worker = Some(worker);
-        for segment in segments(&mut self.columns) {
-            if segment.memory == Memory::Run {
-                segment.memory = Memory::Worker(worker);
-            }
-        }
-        self.workers.swap(worker, of_worker(&mut self.columns));
-        for (_, segment) in of_worker(&mut self.columns) {
-            segment.mark_start();
-        }
-    }
-
-    /// Ends a run after [`begin`](Self::begin). Dropping the slots ends it too.
-    #[doc(hidden)]
-    pub fn end(&mut self) {
-        self.is_ended = true;
-        for segment in segments(&mut self.columns) {
-            segment.mark_end();
-        }
-        if let Some(worker) = self.worker.take() {
-            self.workers.swap(worker, of_worker(&mut self.columns));
-        }
-    }
-
     /// Number of bytes written so far to segments.
     #[doc(hidden)]
     pub fn segment_bytes(&self) -> usize {
@@ -161,27 +88,6 @@ impl<'a> RowSlots<'a> {
     #[inline]
     pub fn columns(&mut self) -> &mut [Slot<'a>] {
         &mut self.columns
-    }
-}
-
-/// The segments among `slots`.
-fn segments<'s>(slots: &'s mut [Slot<'_>]) -> impl Iterator<Item = &'s mut Segment> {
-    slots.iter_mut().filter_map(Slot::segment)
-}
-
-/// The segments whose memory is a worker's, with the indices of their columns.
-fn of_worker<'s>(slots: &'s mut [Slot<'_>]) -> impl Iterator<Item = (usize, &'s mut Segment)> {
-    let numbered = slots.iter_mut().enumerate();
-    let segments = numbered.filter_map(|(column, slot)| Some((column, slot.segment()?)));
-    segments.filter(|(_, segment)| matches!(segment.memory, Memory::Worker(_)))
-}
-
-impl Drop for RowSlots<'_> {
-    fn drop(&mut self) {
-        if !self.is_ended {
-            self.end();
-        }
-        self.emptied.give_slots(std::mem::take(&mut self.columns));
     }
 }
 

@@ -37,35 +37,7 @@ proptest! {
     }
 
     #[test]
-    fn runs_that_follow_others_change_nothing(
-        (spec, rows, runs) in any_case(),
-        follows in prop::collection::vec(any::<bool>(), 32),
-    ) {
-        let mut builder = BatchBuilder::new(spec.clone());
-        for first in [true, false] {
-            let mut slots = builder.slots(&runs);
-            let mut rest = &rows[..];
-            for (i, follow) in (0..runs.len()).zip(follows.iter().cycle()) {
-                let (before, own) = slots.split_at_mut(i);
-                if let (Some(before), true) = (before.last_mut(), *follow == first) {
-                    own[0].follow(before);
-                }
-                let (now, later) = rest.split_at(runs[i]);
-                fill(&mut own[0], &spec, now);
-                rest = later;
-            }
-            drop(slots);
-            builder.gather().into_iter().for_each(|task| task.run());
-            assert_is(&builder.finish(), &spec, &rows);
-        }
-    }
-
-    #[test]
-    fn whoever_writes_which_run_and_when_changes_nothing(
-        (spec, rows, runs) in any_case(),
-        workers in prop::collection::vec(0..3_usize, 32),
-        follows in prop::collection::vec(any::<bool>(), 32),
-    ) {
+    fn runs_are_written_in_any_order((spec, rows, runs) in any_case()) {
         let mut builder = BatchBuilder::new(spec.clone());
         for backwards in [false, true] {
             let mut slots = builder.slots(&runs);
@@ -74,14 +46,8 @@ proptest! {
                 order.reverse();
             }
             for i in order {
-                let (before, own) = slots.split_at_mut(i);
-                if let (Some(before), true) = (before.last_mut(), follows[i % 32]) {
-                    own[0].follow(before);
-                }
-                own[0].begin(workers[i % 32]);
                 let first = runs[..i].iter().sum::<usize>();
-                fill(&mut own[0], &spec, &rows[first..first + runs[i]]);
-                own[0].end();
+                fill(&mut slots[i], &spec, &rows[first..first + runs[i]]);
             }
             drop(slots);
             builder.gather().into_iter().for_each(|task| task.run());
@@ -146,90 +112,6 @@ fn slots_know_their_rows() {
     assert_eq!((last.row(), last.batch_row(), last.remaining()), (1, 3, 2));
     let memory = last.columns()[0].dense::<i64>().expect("int64");
     assert_eq!(memory.len(), 6);
-}
-
-#[test]
-fn what_follows_is_not_gathered() {
-    let spec = BatchSpec::new(vec![ColumnSpec::flat("x", DType::Int32)]).expect("good");
-    let mut builder = BatchBuilder::new(spec);
-    let mut slots = builder.slots(&[1, 2, 3]);
-    let [first, second, third] = &mut slots[..] else {
-        panic!("three runs");
-    };
-    // The first run still has a row to write.
-    second.follow(first);
-    first.advance();
-    // The third run does not come directly after the first.
-    third.follow(first);
-    second.follow(first);
-    drop(slots);
-    assert_eq!(builder.gather().len(), 0, "nothing was written");
-
-    let mut slots = builder.slots(&[1, 1]);
-    for followed in [false, true] {
-        let (before, own) = slots.split_at_mut(usize::from(followed));
-        if followed {
-            own[0].follow(&mut before[0]);
-        }
-        let segment = own[0].columns()[0].segment().expect("it is gathered");
-        assert_eq!(segment.values.len(), usize::from(followed));
-        segment.values.push(&Scalar::Int32(7));
-        own[0].advance();
-    }
-    drop(slots);
-    assert_eq!(builder.gather().len(), 0);
-    assert_eq!(builder.finish().rows(), 2);
-}
-
-#[test]
-fn runs_that_follow_others_use_the_same_memory_again() {
-    let spec = BatchSpec::new(vec![ColumnSpec::flat("x", DType::Int32)]).expect("good");
-    let mut builder = BatchBuilder::new(spec);
-    let mut capacities = Vec::new();
-    for _ in 0..10 {
-        let mut slots = builder.slots(&[1; 8]);
-        for i in 0..slots.len() {
-            let (before, own) = slots.split_at_mut(i);
-            if let Some(before) = before.last_mut() {
-                own[0].follow(before);
-            }
-            let segment = own[0].columns()[0].segment().expect("it is gathered");
-            (0..1_000).for_each(|i| segment.values.push(&Scalar::Int32(i)));
-            own[0].advance();
-        }
-        drop(slots);
-        assert!(builder.gather().is_empty());
-        let made = builder.finish();
-        assert_eq!(made.used_bytes(), 8 * 1_000 * 4);
-        drop(made);
-        capacities.push(builder.capacity_bytes());
-    }
-    let all = 8 * 1_000 * 4;
-    assert!(capacities[9] < 3 * all, "{capacities:?}");
-}
-
-#[test]
-fn runs_of_any_length_share_the_memory_of_their_workers() {
-    let spec = BatchSpec::new(vec![ColumnSpec::flat("x", DType::Int32)]).expect("good");
-    let mut builder = BatchBuilder::new(spec);
-    let (short, long) = (10, 8_000);
-    for batch in 0..40 {
-        let mut slots = builder.slots(&[1; 8]);
-        for (i, slots) in slots.iter_mut().enumerate().skip(1) {
-            slots.begin(i % 2);
-            let values = if i == batch % 8 { long } else { short };
-            let segment = slots.columns()[0].segment().expect("it is gathered");
-            (0..values).for_each(|i| segment.values.push(&Scalar::Int32(i)));
-            slots.advance();
-            slots.end();
-        }
-        drop(slots);
-        builder.gather().into_iter().for_each(|task| task.run());
-        drop(builder.finish());
-    }
-    let longest = 4 * (long + 7 * short) as usize;
-    let held = builder.capacity_bytes();
-    assert!(held < 2 * 2 * longest, "{held} bytes, {longest} at a time");
 }
 
 #[test]
