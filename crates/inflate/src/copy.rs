@@ -1,19 +1,12 @@
 //! Writes literals and matches as bytes.
 
 // Whole chunks are copied after one check for a whole match, which takes a quarter off the time of
-// copying. The prefetch instruction takes a pointer.
+// copying.
 #![allow(unsafe_code)]
 
 use crate::Error;
 use crate::output::BoundedOutput;
 use crate::tokens::{CAPACITY, CHUNK, Tokens};
-
-/// Distance of the prefetch from the written byte. Writing that many bytes takes about as long as
-/// memory takes to answer.
-const AHEAD: usize = 512;
-
-/// Bytes of a cache line.
-const LINE: usize = 64;
 
 /// The progress of copying.
 #[derive(Clone, Copy)]
@@ -109,7 +102,6 @@ fn copy_in_chunks<'a>(
         unsafe {
             copy_chunks(used, bytes.add(written), run);
             let to = bytes.add(start);
-            prefetch(to.wrapping_add(AHEAD));
             if next.distance >= CHUNK {
                 copy_chunks(to.sub(next.distance), to, next.length);
             } else {
@@ -121,27 +113,6 @@ fn copy_in_chunks<'a>(
     };
     let literals = used as usize - literals as usize;
     (CopyState { literals, written }, left)
-}
-
-/// Prefetches the first bytes of `bytes`.
-pub(crate) fn prefetch_start(bytes: &[u8]) {
-    let lines = bytes.chunks(LINE).take(AHEAD / LINE);
-    lines.for_each(|line| prefetch(line.as_ptr()));
-}
-
-/// Prefetches the cache line at `address`, which may belong to any memory. The output may have left
-/// the caches long ago.
-#[inline(always)]
-fn prefetch(address: *const u8) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: the pointer is not read through, and the instruction does nothing where there is
-        // no memory.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = address;
 }
 
 /// Copies a match byte by byte, or returns its error.

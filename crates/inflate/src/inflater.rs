@@ -1,11 +1,9 @@
 //! Decompresses many streams in a few lanes.
 
 use std::fmt;
-use std::iter::Peekable;
 use std::ops::Range;
 
 use crate::bits::Span;
-use crate::copy::prefetch_start;
 use crate::kernel::Kernel;
 use crate::lane::{Lane, Progress};
 use crate::output::ActiveStream;
@@ -57,14 +55,13 @@ impl Inflater {
     /// and its number of decompressed bytes. An error in one stream does not affect the others.
     ///
     /// Streams start in their order and may end in another. [`LANES`] of them are in progress at a
-    /// time, and one more is taken early, to prefetch its first bytes. At least [`LANES`] streams of
-    /// about the same size are fastest.
+    /// time. At least [`LANES`] streams of about the same size are fastest.
     pub fn inflate<'a, T>(
         &mut self,
         streams: impl IntoIterator<Item = (T, Stream<'a>)>,
         mut done: impl FnMut(T, Result<usize, Error>),
     ) {
-        let mut streams = streams.into_iter().peekable();
+        let mut streams = streams.into_iter();
         let mut running = [const { None }; LANES];
         loop {
             self.start(&mut streams, &mut running, &mut done);
@@ -92,7 +89,7 @@ impl Inflater {
     /// Gives a stream to each lane that has none.
     fn start<'a, T>(
         &mut self,
-        streams: &mut Peekable<impl Iterator<Item = (T, Stream<'a>)>>,
+        streams: &mut impl Iterator<Item = (T, Stream<'a>)>,
         running: &mut Running<'a, T>,
         done: &mut impl FnMut(T, Result<usize, Error>),
     ) {
@@ -100,11 +97,6 @@ impl Inflater {
             while running[nth].is_none()
                 && let Some((tag, stream)) = streams.next()
             {
-                if let Some((_, next)) = streams.peek_mut() {
-                    // The lane reads a header and builds its tables while this memory arrives.
-                    prefetch_start(next.payload);
-                    prefetch_start(next.output.bytes());
-                }
                 let (_, stream) = running[nth].insert((tag, ActiveStream::new(stream)));
                 let progress = self.lanes[nth].start(stream, &mut self.tails[nth]);
                 self.report(nth, progress, running, done);
