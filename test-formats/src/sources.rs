@@ -58,7 +58,8 @@ impl fmt::Debug for TestFile {
 pub struct InMemory {
     location: Location,
     bytes: Bytes,
-    is_stream: bool,
+    access: Access,
+    has_size: bool,
 }
 
 impl InMemory {
@@ -67,14 +68,23 @@ impl InMemory {
         InMemory {
             location: Location::Url(format!("memory:///{name}")),
             bytes: bytes.into(),
-            is_stream: false,
+            access: Access::Immediate,
+            has_size: true,
         }
+    }
+
+    /// The same as a file whose reads wait.
+    #[must_use]
+    pub fn as_blocking(mut self) -> Self {
+        self.access = Access::Blocking;
+        self
     }
 
     /// The same as an input whose size is not known, and whose reads wait.
     #[must_use]
     pub fn as_stream(mut self) -> Self {
-        self.is_stream = true;
+        self.access = Access::Blocking;
+        self.has_size = false;
         self
     }
 }
@@ -85,20 +95,16 @@ impl ByteSource for InMemory {
     }
 
     fn size(&self) -> io::Result<Option<u64>> {
-        Ok((!self.is_stream).then_some(self.bytes.len() as u64))
+        Ok(self.has_size.then_some(self.bytes.len() as u64))
     }
 
     fn access(&self) -> Access {
-        if self.is_stream {
-            Access::Blocking
-        } else {
-            Access::Immediate
-        }
+        self.access
     }
 
     fn read(&self, range: Range<u64>, mut buffer: ReadBuffer, done: Completion) {
         let answer = slice(&self.bytes, &range);
-        if !self.is_stream {
+        if self.access == Access::Immediate {
             return done.complete(Ok(answer));
         }
         buffer.space(answer.len()).copy_from_slice(&answer);

@@ -128,9 +128,11 @@ impl Pieces {
         let taken = match self.pieces.front() {
             Some((_, piece)) if piece.len() >= n => piece.slice(..n),
             _ => {
-                let mut joined = vec![0; n];
-                let filled = self.peek(0, &mut joined);
-                debug_assert_eq!(filled, n);
+                let mut joined = Vec::with_capacity(n);
+                for (_, piece) in &self.pieces {
+                    joined.extend_from_slice(&piece[..piece.len().min(n - joined.len())]);
+                }
+                debug_assert_eq!(joined.len(), n);
                 joined.into()
             }
         };

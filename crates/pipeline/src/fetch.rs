@@ -12,6 +12,7 @@ use bytes::Bytes;
 use crate::error::Stop;
 use crate::flow::Flow;
 use crate::memory::{Cache, Lease, Memory};
+use crate::ops::Read;
 use crate::stats::Counters;
 use crate::tuning::READS_UNDER_WAY;
 use crate::{Error, ErrorKind};
@@ -26,7 +27,7 @@ pub(crate) struct Fetcher {
     flow: Arc<Flow>,
     counters: Arc<Counters>,
     /// Reads under way and answers that were not taken, in the order in which they were asked for.
-    reads: VecDeque<Read>,
+    reads: VecDeque<Asked>,
     /// The number of the next read.
     next_number: u64,
     answers: Receiver<(u64, Answer)>,
@@ -35,7 +36,8 @@ pub(crate) struct Fetcher {
     pub(crate) total: u64,
 }
 
-struct Read {
+/// A read that was asked for.
+struct Asked {
     number: u64,
     range: Range<u64>,
     answer: Option<Answer>,
@@ -122,7 +124,7 @@ impl Fetcher {
             self.forget_reads();
             self.ask(range, sequential)?;
         }
-        if sequential && self.access == Access::Deferred {
+        if sequential && (self.access == Access::Deferred || self.is_read_by_workers()) {
             self.read_ahead()?;
         }
         let (read, answer) = self.first_answer()?;
@@ -210,7 +212,10 @@ impl Fetcher {
             };
             let start = last.range.end;
             let is_beyond = self.size.is_none_or(|size| start >= size);
-            if is_beyond || !self.has_memory(self.read_size) {
+            // A file answers soon: what is read ahead of it is never the memory that a batch lacks.
+            let spared = 64 * self.read_size.saturating_mul(self.reads.len() as u64 + 1);
+            let is_scarce = self.is_read_by_workers() && self.flow.memory.left() < spared;
+            if is_beyond || is_scarce || !self.has_memory(self.read_size) {
                 return Ok(());
             }
             self.request(start..start + self.read_size, false)?;
@@ -234,7 +239,7 @@ impl Fetcher {
         };
         let number = self.next_number;
         self.next_number += 1;
-        let read = Read {
+        let read = Asked {
             number,
             range: range.clone(),
             answer: None,
@@ -254,8 +259,24 @@ impl Fetcher {
             let _ = sender.send((number, Answer { bytes, is_counted }));
         });
         let done = done.cancelled_by(self.flow.cancel.clone());
-        self.source.read(range, buffer, done);
+        // The first bytes of a file are waited for, and a worker would not have them sooner.
+        if number == 0 || !self.is_read_by_workers() {
+            self.source.read(range, buffer, done);
+        } else {
+            self.flow.read(Read {
+                source: self.source.clone(),
+                range,
+                buffer,
+                done,
+            });
+        }
         Ok(())
+    }
+
+    /// Whether workers read: the planning thread would wait for the disk and copy payloads. An input
+    /// without a size may keep a worker waiting for another program.
+    fn is_read_by_workers(&self) -> bool {
+        self.access == Access::Blocking && self.size.is_some()
     }
 
     /// Forgets the reads under way: what is read next is elsewhere.
@@ -271,7 +292,7 @@ impl Fetcher {
         while self.reads.front().is_some_and(|read| read.answer.is_none()) {
             self.receive()?;
         }
-        let Some(Read {
+        let Some(Asked {
             range,
             answer: Some(answer),
             ..
@@ -289,6 +310,9 @@ impl Fetcher {
             Ok(received) => received,
             Err(_) => self.wait()?,
         };
+        if self.flow.is_stopped() {
+            return Err(Stop::Cancelled);
+        }
         let (number, answer) = received;
         let mut reads = self.reads.iter_mut();
         if let Some(read) = reads.find(|read| read.number == number) {

@@ -2,6 +2,7 @@
 //! on their way to the consumer. See DESIGN.md for why no thread waits for ever.
 
 use std::collections::VecDeque;
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -15,7 +16,7 @@ use crate::block::SharedPayload;
 use crate::error::Stop;
 use crate::memory::{Lease, Memory};
 use crate::need::{Need, Windows, exceeded};
-use crate::ops::{Op, Queued};
+use crate::ops::{Op, Queued, Read, Work};
 use crate::stats::Counters;
 use crate::tuning::QUEUED_OPS;
 
@@ -72,6 +73,8 @@ pub(crate) struct Flow {
 struct State {
     /// Ops that have not started, in sequence.
     queue: VecDeque<Queued>,
+    /// Reads that have not started.
+    reads: VecDeque<Read>,
     /// The number of the next op in the sequence.
     next_seq: u64,
     running: usize,
@@ -181,8 +184,13 @@ impl Flow {
         // Locked so that no thread is between its check and its wait.
         let mut state = self.lock();
         let queue = std::mem::take(&mut state.queue);
+        let reads = std::mem::take(&mut state.reads);
         drop(state);
         drop(queue);
+        for read in reads {
+            // The planning thread waits for it.
+            read.done.complete(Err(io::Error::other("cancelled")));
+        }
         for condition in [
             &self.ops_changed,
             &self.room_changed,
@@ -199,6 +207,17 @@ impl Flow {
     }
 
     // The planning thread.
+
+    /// Has a worker do `read`, before any op. Returns at once.
+    pub(crate) fn read(&self, read: Read) {
+        let mut state = self.lock();
+        state.reads.push_back(read);
+        let wakes = state.waiting.workers > 0;
+        drop(state);
+        if wakes {
+            self.ops_changed.notify_one();
+        }
+    }
 
     /// Queues an op, with the bytes of all payloads until each batch that it begins was drawn. Waits
     /// while enough ops wait.
@@ -223,7 +242,7 @@ impl Flow {
             is_alone: false,
         });
         // Whether its memory is there is found by the worker.
-        let wakes = state.waiting.workers > 0 && self.may_start(&state);
+        let wakes = state.waiting.workers > 0 && self.has_work(&state);
         drop(state);
         if wakes {
             self.ops_changed.notify_one();
@@ -291,7 +310,10 @@ impl Flow {
             state.count_ready(&self.memory);
         }
         state.is_planned = true;
+        // What was read ahead of an error.
+        let reads = std::mem::take(&mut state.reads);
         drop(state);
+        drop(reads);
         self.batches_changed.notify_all();
         self.ops_changed.notify_all();
     }
@@ -328,13 +350,21 @@ impl Flow {
 
     // Workers.
 
-    /// The next op with a lease of what it is estimated to need, waited for; `None` if there are no
-    /// more.
-    pub(crate) fn next_op(&self) -> Option<(Queued, Lease)> {
+    /// The next read, or the next op with a lease of what it is estimated to need, waited for; `None`
+    /// if there are no more.
+    pub(crate) fn next_work(&self) -> Option<Work> {
         let mut state = self.lock();
         loop {
             if self.is_stopped() {
                 return None;
+            }
+            if let Some(read) = state.reads.pop_front() {
+                let wakes = state.waiting.workers > 0 && self.has_work(&state);
+                drop(state);
+                if wakes {
+                    self.ops_changed.notify_one();
+                }
+                return Some(Work::Read(read));
             }
             if self.may_start(&state)
                 && let Some(lease) = self.start_lease(&state)
@@ -342,7 +372,7 @@ impl Flow {
                 let queued = state.queue.pop_front()?;
                 state.running += 1;
                 state.is_alone = queued.is_alone;
-                let wakes = state.waiting.workers > 0 && self.may_start(&state);
+                let wakes = state.waiting.workers > 0 && self.has_work(&state);
                 let planner = self.wakes_planner(&state);
                 drop(state);
                 if wakes {
@@ -351,7 +381,7 @@ impl Flow {
                 if planner {
                     self.room_changed.notify_one();
                 }
-                return Some((queued, lease));
+                return Some(Work::Op(queued, lease));
             }
             if state.is_planned && state.queue.is_empty() {
                 return None;
@@ -360,6 +390,11 @@ impl Flow {
             state = wait(&self.ops_changed, state);
             state.waiting.workers -= 1;
         }
+    }
+
+    /// Whether a worker has something to do, if its memory is there.
+    fn has_work(&self, state: &State) -> bool {
+        !state.reads.is_empty() || self.may_start(state)
     }
 
     /// Whether the first op of the queue can start, if its memory is there.
@@ -512,7 +547,7 @@ impl Flow {
         }
         let consumer = state.waiting.consumer && state.ready > 0;
         let planner = self.wakes_planner(&state);
-        let workers = state.waiting.workers > 0 && self.may_start(&state);
+        let workers = state.waiting.workers > 0 && self.has_work(&state);
         let is_over = state.is_planned && state.queue.is_empty() && state.waiting.workers > 0;
         drop(state);
         if consumer {

@@ -1,8 +1,12 @@
 //! Ops: what workers do, in one sequence in the order of batches.
 
+use std::ops::Range;
 use std::sync::Arc;
 
+use atds_format::{ByteSource, Completion, ReadBuffer};
+
 use crate::block::Block;
+use crate::memory::Lease;
 use crate::pieces::PieceBatch;
 use crate::planner::BatchPlan;
 
@@ -48,6 +52,29 @@ pub(crate) struct EarlyBlock {
     pub(crate) block: Arc<Block>,
     /// The interval of the positions to find, in records; `None` if none pay.
     pub(crate) interval: Option<u64>,
+}
+
+/// A read of a local file, which a worker does before any op. The planning thread waits for it.
+#[derive(Debug)]
+pub(crate) struct Read {
+    pub(crate) source: Arc<dyn ByteSource>,
+    pub(crate) range: Range<u64>,
+    pub(crate) buffer: ReadBuffer,
+    pub(crate) done: Completion,
+}
+
+impl Read {
+    pub(crate) fn run(self) {
+        self.source.read(self.range, self.buffer, self.done);
+    }
+}
+
+/// What a worker does next.
+#[derive(Debug)]
+pub(crate) enum Work {
+    Read(Read),
+    /// An op, with a lease of what it is estimated to need.
+    Op(Queued, Lease),
 }
 
 impl Op {

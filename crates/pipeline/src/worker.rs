@@ -12,7 +12,7 @@ use crate::account::Account;
 use crate::block::RecordPlace;
 use crate::flow::{Denied, Finished, Flow};
 use crate::need::Need;
-use crate::ops::{Op, Queued};
+use crate::ops::{Op, Queued, Work};
 use crate::pieces::{Builders, Ended, Made, MadePiece, PieceBatch};
 use crate::planner::{BatchPlan, BlockRead};
 use crate::reads::Reads;
@@ -145,10 +145,17 @@ impl Worker {
         }
     }
 
-    /// Runs ops until there are no more.
+    /// Runs ops and reads until there are no more.
     pub(crate) fn run(mut self) {
         let flow = self.context.flow.clone();
-        while let Some((queued, lease)) = flow.next_op() {
+        while let Some(work) = flow.next_work() {
+            let (queued, lease) = match work {
+                Work::Read(read) => {
+                    read.run();
+                    continue;
+                }
+                Work::Op(queued, lease) => (queued, lease),
+            };
             let Queued { seq, op, is_alone } = queued;
             let mut account = Account::new(flow.clone(), lease, is_alone);
             match op {

@@ -6,9 +6,10 @@ use std::time::Duration;
 use atds_pipeline::{ErrorKind, Files, Options};
 
 use super::suite::{FileRows, Suite, all, data, ensure};
-use crate::{Late, LateOptions};
+use crate::{InMemory, Late, LateOptions};
 
-/// Answers may come late, in any order, and be shorter than what was asked for.
+/// Answers may come late, in any order, and be shorter than what was asked for. They may also come from
+/// the workers, before the read returns.
 pub(super) fn late_source(suite: &Suite<'_>) -> Result<(), String> {
     let written = data(2, 6, 15);
     for options in ways() {
@@ -31,6 +32,17 @@ pub(super) fn late_source(suite: &Suite<'_>) -> Result<(), String> {
                 );
             }
         }
+        // A file whose reads wait is read by the workers.
+        let bytes = written.iter().map(|file| suite.format.write(file));
+        let blocking = suite.opened_by(bytes, |name, bytes| {
+            InMemory::new(name, bytes).as_blocking().into()
+        });
+        let outcome = suite.run(&blocking, &options, 0..2)?;
+        ensure!(outcome.error.is_none(), "an error: {:?}", outcome.error);
+        ensure!(
+            outcome.batches == expected.batches,
+            "other batches from reads that wait: {options:?}"
+        );
         // An input without a size cannot be listed: its blocks come in order.
         if !suite.format.needs_size() && !options.shuffle_blocks {
             let bytes = written.iter().map(|file| suite.format.write(file));
