@@ -12,17 +12,3 @@ pub(crate) const MAX_PICKED: u64 = 32;
 /// drawn, not drawn) that is drawn record by record, at some 1.5 ns each. Rejection
 /// takes some 380 ns for any size.
 pub(crate) const MAX_SIMULATED: u64 = 256;
-
-/// Minimum number of blocks whose counts are drawn together. With fewer blocks, one
-/// after another is as fast.
-pub(crate) const MIN_THINNED_BLOCKS: usize = 64;
-
-/// Maximum number of records of a block that is drawn together with others. The
-/// chance of a record is rounded down by less than a 256th, so at most half a record
-/// of each block is missing.
-pub(crate) const MAX_THINNED: u64 = 128;
-
-/// Maximum ratio of lattice positions to records for drawing counts together. The
-/// lattice has a position for each record that blocks as large as the largest would
-/// have. Each missing record takes that many picks on average, or twice as many.
-pub(crate) const SPARSEST_LATTICE: u64 = 8;

@@ -23,8 +23,6 @@ pub struct Stream {
 pub(crate) enum Purpose {
     /// The draws from a window.
     Window(Stream),
-    /// The counts of the draw with this number.
-    Draw(u64),
     /// The order of the files.
     FileOrder,
     /// The order of the blocks in the file with this number.
@@ -46,7 +44,6 @@ pub(crate) fn words(seed: u64, epoch: u64, purpose: Purpose) -> Xoshiro256PlusPl
             rank,
             worker,
         }) => (1, &[layer, rank, worker][..]),
-        Purpose::Draw(index) => (1, &[index][..]),
         Purpose::FileOrder => (2, &[0][..]),
         Purpose::BlockOrder(file) => (3, &[file][..]),
     };
