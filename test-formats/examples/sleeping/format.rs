@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use atds_format::{
     BlockDesc, Blocks, Decoded, Decoder, Error, FileInfo, Format, Match, Next, Pos, PrepareJob,
@@ -20,8 +20,10 @@ use crate::case::{Case, Kind};
 #[derive(Debug)]
 pub(crate) struct Sleeps {
     case: Case,
-    /// Time in ns that was slept for preparing and decoding, not for skipping.
-    work: AtomicU64,
+    /// Time in ns that sleeps for preparing and decoding were to take, and that they took: the
+    /// system wakes a thread late. Sleeps for skipping are in neither.
+    planned: AtomicU64,
+    slept: AtomicU64,
     /// Whether a worker has taken the part of the slow one.
     has_slow_one: AtomicBool,
 }
@@ -30,8 +32,8 @@ pub(crate) struct Sleeps {
 const SHORTEST: u64 = 1_000_000;
 
 thread_local! {
-    /// Time in ns that the thread still has to sleep.
-    static CARRIED: Cell<u64> = const { Cell::new(0) };
+    /// Time in ns that the thread still has to sleep, for work and for skipping.
+    static CARRIED: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
     /// Records that the slow worker has decoded since it slept longer.
     static SLOW: RefCell<Option<u64>> = const { RefCell::new(None) };
 }
@@ -40,19 +42,40 @@ impl Sleeps {
     pub(crate) fn new(case: Case) -> Arc<Self> {
         Arc::new(Sleeps {
             case,
-            work: AtomicU64::new(0),
+            planned: AtomicU64::new(0),
+            slept: AtomicU64::new(0),
             has_slow_one: AtomicBool::new(false),
         })
     }
 
-    /// Time in ns that was slept for work.
-    pub(crate) fn work(&self) -> u64 {
-        self.work.load(Relaxed)
+    /// Time in ns that a plain loop takes for the sleeps of the work: as long as they took here.
+    pub(crate) fn loop_ns(&self) -> u64 {
+        self.slept.load(Relaxed)
     }
 
-    fn work_on(&self, ns: u64) {
-        self.work.fetch_add(ns, Relaxed);
-        sleep(ns);
+    /// How much longer sleeps took than they were to take, as a share.
+    pub(crate) fn lateness(&self) -> f64 {
+        self.slept.load(Relaxed) as f64 / self.planned.load(Relaxed).max(1) as f64 - 1.0
+    }
+
+    fn sleep(&self, work: u64, skip: u64) {
+        CARRIED.with(|carried| {
+            let (work, skip) = (carried.get().0 + work, carried.get().1 + skip);
+            let all = work + skip;
+            if all < SHORTEST {
+                carried.set((work, skip));
+                return;
+            }
+            carried.set((0, 0));
+            let start = Instant::now();
+            thread::sleep(Duration::from_nanos(all));
+            let took = start.elapsed().as_nanos() as u64;
+            self.planned.fetch_add(work, Relaxed);
+            self.slept.fetch_add(
+                (u128::from(took) * u128::from(work) / u128::from(all)) as u64,
+                Relaxed,
+            );
+        });
     }
 
     /// The time in ns that a record of the block sleeps.
@@ -87,7 +110,7 @@ impl Sleeps {
             *decoded += records;
             if *decoded >= 100 * self.case.batch.max(64) as u64 {
                 *decoded = 0;
-                self.work_on(50_000_000);
+                self.sleep(50_000_000, 0);
             }
         });
     }
@@ -95,18 +118,6 @@ impl Sleeps {
 
 fn address(block: &Prepared) -> u64 {
     std::ptr::from_ref(block).addr() as u64
-}
-
-fn sleep(ns: u64) {
-    CARRIED.with(|carried| {
-        let all = carried.get() + ns;
-        if all < SHORTEST {
-            carried.set(all);
-            return;
-        }
-        carried.set(0);
-        thread::sleep(Duration::from_nanos(all));
-    });
 }
 
 /// A format whose decoder sleeps.
@@ -180,12 +191,13 @@ where
         self.inner.prepare(jobs, scratch);
         for job in jobs.iter() {
             let records = records_of(job.parts);
-            self.sleeps.work_on(records * self.sleeps.case.record_ns());
+            self.sleeps.sleep(records * self.sleeps.case.record_ns(), 0);
         }
     }
 
     fn seek(&self, block: &Prepared, from: Pos, record: u64) -> Result<Pos, Error> {
-        sleep((record - from.record) * self.sleeps.record_ns(block) / 4);
+        let ns = (record - from.record) * self.sleeps.record_ns(block) / 4;
+        self.sleeps.sleep(0, ns);
         self.inner.seek(block, from, record)
     }
 
@@ -198,7 +210,7 @@ where
         scratch: &mut Scratch,
         upcoming: Option<Upcoming<'_>>,
     ) -> Result<Decoded, Error> {
-        self.sleeps.work_on(records * self.sleeps.record_ns(block));
+        self.sleeps.sleep(records * self.sleeps.record_ns(block), 0);
         self.sleeps.slow_one(records);
         self.inner
             .decode(block, at, records, rows, scratch, upcoming)

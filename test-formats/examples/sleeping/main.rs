@@ -54,12 +54,10 @@ fn run(args: &Args) -> Result<bool, Box<dyn std::error::Error>> {
     let cases: Vec<Case> = cases
         .filter(|case| case.name().contains(&args.only))
         .collect();
-    let overhead = measure::sleep_overhead();
-    println!("A sleep of 1 ms takes {:.3} ms here.", 1.0 + overhead / 1e6);
     println!("{}", report::HEAD);
     let mut figures = Vec::new();
     for case in cases {
-        let figure = measure::measure(&case, args.seconds, overhead)?;
+        let figure = measure::measure(&case, args.seconds)?;
         println!("{}", report::line(&case, &figure));
         figures.push((case, figure));
     }

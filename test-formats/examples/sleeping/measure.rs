@@ -24,19 +24,11 @@ pub(crate) struct Figure {
     /// Throughput over that of `n` plain loops.
     pub(crate) worth: f64,
     pub(crate) took: Duration,
+    /// How much longer the sleeps took than they were to take, as a share.
+    pub(crate) lateness: f64,
 }
 
-/// Time in ns that a sleep of 1 ms takes longer, in a plain loop.
-pub(crate) fn sleep_overhead() -> f64 {
-    let (sleep, times) = (Duration::from_millis(1), 300);
-    let start = Instant::now();
-    for _ in 0..times {
-        thread::sleep(sleep);
-    }
-    (start.elapsed().as_nanos() as f64 / f64::from(times) - 1e6).max(0.0)
-}
-
-pub(crate) fn measure(case: &Case, seconds: f64, overhead: f64) -> Result<Figure, Box<dyn Error>> {
+pub(crate) fn measure(case: &Case, seconds: f64) -> Result<Figure, Box<dyn Error>> {
     let toy = ToyFiles { is_packed: true };
     let sleeps = Sleeps::new(*case);
     let records = case.records(seconds);
@@ -68,25 +60,14 @@ pub(crate) fn measure(case: &Case, seconds: f64, overhead: f64) -> Result<Figure
     };
     let ((from, before), (to, after)) = (at(0.1), at(0.9));
     let rate = (after - before) as f64 / (to - from).as_secs_f64().max(1e-9);
-    // A plain loop makes the same sleeps, each of 1 ms or more.
-    let work = sleeps.work() as f64;
-    let loop_ns = work * (1.0 + overhead / mean_sleep(case));
-    let loop_rate = rows as f64 / (loop_ns / 1e9);
+    // A plain loop makes the same sleeps, which end as late.
+    let loop_rate = rows as f64 / (sleeps.loop_ns() as f64 / 1e9);
     Ok(Figure {
         rows: after - before,
         worth: rate / (loop_rate * case.threads as f64),
         took,
+        lateness: sleeps.lateness(),
     })
-}
-
-/// Time in ns of a sleep, about: short sleeps are carried until they are 1 ms.
-fn mean_sleep(case: &Case) -> f64 {
-    let block = (case.block.min(case.batch) as u64 * case.record_ns()) as f64;
-    if block >= 1e6 {
-        block
-    } else {
-        1e6 + block / 2.0
-    }
 }
 
 /// A file of `records` records of one digit.

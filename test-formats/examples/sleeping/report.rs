@@ -6,16 +6,22 @@ use crate::case::Case;
 use crate::measure::Figure;
 
 pub(crate) const HEAD: &str = "\
-| case | rows measured | seconds | of n plain loops | bound | |
-|---|---:|---:|---:|---:|---|";
+| case | rows measured | seconds | sleeps late by | of n plain loops | bound | |
+|---|---:|---:|---:|---:|---:|---|";
 
 pub(crate) fn line(case: &Case, figure: &Figure) -> String {
-    let Figure { rows, worth, took } = figure;
+    let Figure {
+        rows,
+        worth,
+        took,
+        lateness,
+    } = figure;
     let verdict = if *worth < case.bound() { "below" } else { "" };
     format!(
-        "| {} | {rows} | {:.1} | {worth:.2} | {} | {verdict} |",
+        "| {} | {rows} | {:.1} | {:.0} % | {worth:.2} | {} | {verdict} |",
         case.name(),
         took.as_secs_f64(),
+        100.0 * lateness,
         case.bound()
     )
 }
@@ -26,6 +32,7 @@ pub(crate) fn json(figures: &[(Case, Figure)]) -> serde_json::Result<String> {
             "case": case.name(),
             "rows": figure.rows,
             "seconds": figure.took.as_secs_f64(),
+            "lateness": figure.lateness,
             "worth": figure.worth,
             "bound": case.bound(),
         })
