@@ -12,7 +12,7 @@ use crate::error::Stop;
 use crate::flow::Flow;
 use crate::ops::{EarlyBlock, Op};
 use crate::pieces::PieceBatch;
-use crate::planner::{BatchPlan, WindowSize};
+use crate::planner::{BatchPlan, BlockRead, WindowSize};
 use crate::tuning::{
     AHEAD_SHARE, ALIGNED_OP_TIME, FIRST_PIECE_ROWS, LARGE_BATCH_TIME, MOST_APART, OP_TIME,
     PIECE_TIME,
@@ -29,6 +29,7 @@ pub(crate) struct Sequence {
     costs: Arc<Costs>,
     workers: usize,
     is_shuffled: bool,
+    shuffle_buffer_size: u64,
     /// Sizes that tests ask for.
     op_rows: Option<u64>,
     piece_rows: Option<u64>,
@@ -72,6 +73,7 @@ impl Sequence {
             costs,
             workers,
             is_shuffled: options.shuffle_buffer_size > 0,
+            shuffle_buffer_size: options.shuffle_buffer_size as u64,
             op_rows: options.op_rows,
             piece_rows: options.piece_rows,
             queued: 0,
@@ -210,10 +212,10 @@ impl Sequence {
             if is_early {
                 largest = largest.max(block.records);
                 all += block.records;
-                let pays = self.workers > 2 && read.records < block.records / 4 && self.is_shuffled;
+                let interval = self.interval(read, rows);
                 self.group.push(EarlyBlock {
                     block: block.clone(),
-                    interval: pays.then_some((read.records / 2).clamp(1, MOST_APART)),
+                    interval,
                 });
                 self.group_records += block.records;
                 let ns = self.costs.prepare_ns(self.group_records);
@@ -224,6 +226,22 @@ impl Sequence {
             }
         }
         Ok((largest, all))
+    }
+
+    /// The interval in records at which the prepare of a block finds positions. `None` if the reads
+    /// before a read have mostly ended when it starts, and tell where it begins.
+    fn interval(&self, read: &BlockRead, op_rows: u64) -> Option<u64> {
+        let block = read.block.records.max(1);
+        if !self.is_shuffled || self.workers <= 2 || read.records >= block / 4 {
+            return None;
+        }
+        // Rows of the sequence from one read of the block to the next, and those under way.
+        let between = read
+            .records
+            .saturating_mul(self.shuffle_buffer_size.max(block))
+            / block;
+        let under_way = op_rows.saturating_mul(self.workers as u64);
+        (under_way > 2 * between).then(|| (read.records / 2).clamp(1, MOST_APART))
     }
 
     fn end_group(&mut self) -> Result<(), Stop> {

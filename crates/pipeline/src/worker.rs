@@ -17,7 +17,7 @@ use crate::pieces::{Builders, Ended, Made, MadePiece, PieceBatch};
 use crate::planner::{BatchPlan, BlockRead};
 use crate::reads::Reads;
 use crate::stats::Counters;
-use crate::tuning::{COUNTED_BYTES, OP_TIME};
+use crate::tuning::{COUNTED_BYTES, WAKE_TIME};
 
 /// A worker's state, which it keeps from one op to the next.
 pub(crate) struct Worker {
@@ -215,7 +215,7 @@ impl Worker {
             let made = self.make(&plan, account);
             let finished = made.and_then(|finished| {
                 let is_last = finished.error.is_some();
-                let wakes = woken.elapsed() >= OP_TIME;
+                let wakes = woken.elapsed() >= WAKE_TIME;
                 if wakes {
                     woken = Instant::now();
                 }

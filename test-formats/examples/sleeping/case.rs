@@ -83,15 +83,23 @@ impl Case {
     /// Time in ns that a record sleeps when it is decoded, and again when it is prepared: so long
     /// that what 2 cores compute beside it does not count.
     pub(crate) fn record_ns(&self) -> u64 {
-        if self.threads > 16 { 40_000 } else { 10_000 }
+        // Batches of a few records from as many small blocks are computed longest.
+        let is_small = self.batch < 64 && self.block < 1_000;
+        let ns = if is_small { 2_500 } else { 625 };
+        ns * self.threads as u64
     }
 
     /// Number of records that take `seconds`, and give each worker 20 ops.
     pub(crate) fn records(&self, seconds: f64) -> usize {
         let time = seconds * 1e9 * self.threads as f64 / (2 * self.record_ns()) as f64;
-        // In file order, an op ends where a large block ends.
-        let op = self.batch.min(4_096).max(self.block);
-        let ops = 20 * self.threads * op;
+        // In file order, an op ends where a large block ends. Shuffled, a block has a prepare, and many
+        // ops read it.
+        let block = if self.is_shuffled {
+            self.block / 2
+        } else {
+            self.block
+        };
+        let ops = 20 * self.threads * self.batch.min(4_096).max(block);
         (time as usize).max(ops).max(24 * self.batch)
     }
 }
