@@ -49,6 +49,11 @@ pub trait TestFormat: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether the framing finds the next block after a damaged one.
+    fn resyncs(&self) -> bool {
+        false
+    }
+
     /// Whether the framing begins at the end of a file, so that its size must be known.
     fn needs_size(&self) -> bool {
         false
@@ -89,6 +94,10 @@ impl TestFormat for ToyFiles {
 
     fn write_damaged(&self, blocks: &[Vec<Row>], block: usize, row: usize) -> Vec<u8> {
         write::toy(blocks, self.is_packed, Some((block, row)))
+    }
+
+    fn resyncs(&self) -> bool {
+        true
     }
 }
 

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use atds_format::{
-    BlockDesc, Decoder, Error, FileInfo, Location, Next, Payload, Pos, PrepareJob, Scratch,
+    BlockDesc, Blocks, Decoder, Error, FileInfo, Format, Location, Next, Payload, Pos, PrepareJob,
+    Prepared, Scratch,
 };
 use bytes::Bytes;
 use tensor_batch::BatchBuilder;
@@ -46,6 +47,16 @@ pub fn read_by_hand(
     file: &[u8],
     options: ReadByHand,
 ) -> (Vec<Row>, Vec<Error>) {
+    read_with(&*format.format(), format, file, options)
+}
+
+/// As [`read_by_hand`], with a format that was made before.
+pub(crate) fn read_with(
+    reader: &dyn Format,
+    format: &dyn TestFormat,
+    file: &[u8],
+    options: ReadByHand,
+) -> (Vec<Row>, Vec<Error>) {
     let file = Bytes::copy_from_slice(file);
     let location = Location::from(Path::new("by-hand"));
     let info = FileInfo {
@@ -54,7 +65,7 @@ pub fn read_by_hand(
         payloads: options.payloads,
     };
     let (mut rows, mut errors) = (Vec::new(), Vec::new());
-    let mut blocks = match format.format().open(&info) {
+    let mut blocks = match reader.open(&info) {
         Ok(blocks) => blocks,
         Err(error) => return (rows, vec![error]),
     };
@@ -66,7 +77,10 @@ pub fn read_by_hand(
             Ok(Next::Decoder(new)) => decoder = Some(new),
             Ok(Next::Block(block)) => {
                 let decoder = decoder.as_deref().expect("a decoder comes before blocks");
-                match read_block(format, decoder, &block, &file, &mut rows) {
+                let parts = parts(&*blocks, &block, &file);
+                let read =
+                    parts.and_then(|parts| read_block(format, decoder, &block, &parts, &mut rows));
+                match read {
                     Ok(()) => {}
                     Err(error) => {
                         errors.push(error);
@@ -97,24 +111,69 @@ pub fn read_by_hand(
     }
 }
 
+/// A block of a file: its first position, its number of records, and its prepared payload.
+pub(crate) type PreparedBlock = (Pos, u64, Prepared);
+
+/// The decoder and the blocks of a whole file.
+pub(crate) fn prepared(
+    reader: &dyn Format,
+    file: &[u8],
+) -> Result<(Arc<dyn Decoder>, Vec<PreparedBlock>), Error> {
+    let file = Bytes::copy_from_slice(file);
+    let location = Location::from(Path::new("by-hand"));
+    let mut blocks = reader.open(&FileInfo {
+        location: &location,
+        size: Some(file.len() as u64),
+        payloads: false,
+    })?;
+    let (mut decoder, mut found) = (None::<Arc<dyn Decoder>>, Vec::new());
+    loop {
+        match blocks.next()? {
+            Next::Decoder(new) => decoder = Some(new),
+            Next::Need { range, .. } => blocks.push(range.start, slice(&file, &range)),
+            Next::End => return Ok((decoder.expect("a decoder comes first"), found)),
+            Next::Block(block) => {
+                let parts = parts(&*blocks, &block, &file)?;
+                let mut jobs = [PrepareJob::new(&parts, 1 << 30)];
+                let decoder = decoder.as_deref().expect("a decoder comes before blocks");
+                decoder.prepare(&mut jobs, &mut Scratch::default());
+                let [job] = jobs;
+                let (prepared, _) = job.result?;
+                let first = Pos {
+                    record: 0,
+                    at: block.start,
+                };
+                found.push((first, block.records, prepared));
+            }
+        }
+    }
+}
+
+/// The parts of a block's payload.
+fn parts(blocks: &dyn Blocks, block: &BlockDesc, file: &Bytes) -> Result<Vec<Bytes>, Error> {
+    match &block.payload {
+        Payload::Here(bytes) => Ok(vec![bytes.clone()]),
+        Payload::Ranges { ranges, .. } => {
+            let parts = ranges.iter().map(|range| slice(file, range));
+            blocks.payload(block, parts.collect())
+        }
+    }
+}
+
 /// Appends the rows of a block, up to the damaged one.
 fn read_block(
     format: &dyn TestFormat,
     decoder: &dyn Decoder,
     block: &BlockDesc,
-    file: &Bytes,
+    parts: &[Bytes],
     rows: &mut Vec<Row>,
 ) -> Result<(), Error> {
     let most = decoder.most_records(block.payload.bytes());
     if block.records > most {
         return Err(Error::format(TooMany(block.records, most)).at(block.offset));
     }
-    let parts = match &block.payload {
-        Payload::Here(bytes) => vec![bytes.clone()],
-        Payload::Ranges { ranges, .. } => ranges.iter().map(|range| slice(file, range)).collect(),
-    };
     let mut scratch = Scratch::default();
-    let mut jobs = [PrepareJob::new(&parts, 1 << 30)];
+    let mut jobs = [PrepareJob::new(parts, 1 << 30)];
     decoder.prepare(&mut jobs, &mut scratch);
     let [job] = jobs;
     let (prepared, _) = job.result?;

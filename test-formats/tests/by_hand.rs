@@ -4,12 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use atds_format::{
-    Decoder, Error, ErrorKind, FileInfo, Location, Match, Next, Payload, Pos, PrepareJob, Prepared,
+    Decoder, Error, ErrorKind, FileInfo, Location, Match, Next, Payload, PrepareJob, Prepared,
     Scratch,
 };
 use atds_test_formats::{ColumnFiles, ReadByHand, Row, TestFormat, ToyFiles, read_by_hand};
 use bytes::Bytes;
-use tensor_batch::BatchBuilder;
 
 const TEXT: ToyFiles = ToyFiles { is_packed: false };
 const PACKED: ToyFiles = ToyFiles { is_packed: true };
@@ -108,22 +107,6 @@ fn rows_that_were_written_are_read() {
 }
 
 #[test]
-fn a_file_cut_anywhere_is_an_error_or_ends_after_a_block() {
-    for format in FORMATS {
-        let (file, rows) = (format.write(&blocks()), blocks().concat());
-        for cut in 0..file.len() {
-            let (read, errors) = read(format, &file[..cut]);
-            assert!(rows.starts_with(&read), "{format:?} cut at {cut}");
-            if errors.is_empty() {
-                let mut ends = (0..=blocks().len()).map(|n| format.write(&blocks()[..n]).len());
-                assert!(ends.any(|end| end == cut), "{format:?} cut at {cut}");
-                assert_eq!(format.format().name(), "toy", "cut at {cut}");
-            }
-        }
-    }
-}
-
-#[test]
 fn any_changed_byte_is_an_error_or_values() {
     for format in FORMATS {
         let file = format.write(&blocks());
@@ -134,26 +117,6 @@ fn any_changed_byte_is_an_error_or_values() {
                 changed[at] = byte;
                 let (_, errors) = read_in(format, &changed, &ways);
                 assert!(errors.len() <= 1, "{format:?}: {errors:?}");
-            }
-        }
-    }
-}
-
-#[test]
-fn a_damaged_record_is_an_error_that_names_it() {
-    for format in FORMATS {
-        let all = blocks();
-        for (block, rows) in all.iter().enumerate() {
-            for row in 0..rows.len() {
-                let file = format.write_damaged(&all, block, row);
-                let (read, errors) = read_by_hand(format, &file, ReadByHand::default());
-                let before: usize = all[..block].iter().map(Vec::len).sum();
-                assert_eq!(read, all.concat()[..before + row], "{format:?}");
-                let [error] = &errors[..] else {
-                    panic!("{errors:?}")
-                };
-                assert_eq!(error.record, Some(row as u64), "{format:?}");
-                assert!(error.field.is_some(), "{format:?}");
             }
         }
     }
@@ -228,72 +191,6 @@ fn prepared(format: &dyn TestFormat, file: &[u8]) -> (Arc<dyn Decoder>, Vec<Bloc
                 let (prepared, _) = job.result.expect("the payload is whole");
                 found.push((block.start, block.records, prepared));
             }
-        }
-    }
-}
-
-#[test]
-fn decoding_starts_at_any_position() {
-    for format in FORMATS {
-        let all = blocks();
-        let (decoder, prepared) = prepared(format, &format.write(&all));
-        for (rows, (start, records, prepared)) in all.iter().zip(&prepared) {
-            assert_eq!(rows.len() as u64, *records);
-            for from in 0..=*records {
-                for first in from..=*records {
-                    let at = Pos {
-                        record: 0,
-                        at: *start,
-                    };
-                    let at = decoder
-                        .seek(prepared, at, from)
-                        .expect("the block is whole");
-                    let at = decoder
-                        .seek(prepared, at, first)
-                        .expect("the block is whole");
-                    assert_eq!(at.record, first);
-                    let n = records - first;
-                    let mut builder = BatchBuilder::new(format.spec());
-                    let mut slots = builder.slots(&[n as usize]);
-                    let mut scratch = Scratch::default();
-                    let decoded =
-                        decoder.decode(prepared, at, n, &mut slots[0], &mut scratch, None);
-                    let end = decoded.expect("the block is whole").pos;
-                    decoder.finish(prepared, end).expect("the block is whole");
-                    drop(slots);
-                    builder.gather().into_iter().for_each(|task| task.run());
-                    assert_eq!(format.rows(&builder.finish()), rows[first as usize..]);
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn rows_before_a_damaged_record_are_written() {
-    for format in FORMATS {
-        let all = vec![(0..6).map(row).collect::<Vec<_>>()];
-        for damaged in 0..6 {
-            let (decoder, prepared) = prepared(format, &format.write_damaged(&all, 0, damaged));
-            let mut builder = BatchBuilder::new(format.spec());
-            let mut slots = builder.slots(&[6]);
-            let mut scratch = Scratch::default();
-            let at = Pos::default();
-            let decoded = decoder.decode(&prepared[0].2, at, 6, &mut slots[0], &mut scratch, None);
-            let error = decoded.expect_err("a record is damaged");
-            assert_eq!(error.record, Some(damaged as u64));
-            assert_eq!(slots[0].row(), damaged, "{format:?}");
-            let list = slots[0].columns()[1].segment().expect("a varlen column");
-            let numbers: Vec<i64> = all[0][..damaged]
-                .iter()
-                .flat_map(|row| row.numbers.clone())
-                .collect();
-            assert_eq!(
-                list.values.as_slice::<i64>(),
-                Some(&numbers[..]),
-                "{format:?}"
-            );
-            assert_eq!(list.splits[0].len(), damaged + 1, "{format:?}");
         }
     }
 }

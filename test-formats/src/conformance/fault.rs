@@ -75,6 +75,18 @@ pub enum Fault {
     LoseSourceError,
     /// The parts of a payload are swapped.
     SwapRanges,
+    /// A source that waits is not told that the iteration was stopped.
+    ForgetCancel,
+    /// The shuffle buffer is twice as large as it should be.
+    DoubleShuffleBuffer,
+    /// A small piece of a file is taken for its end.
+    SmallPieceIsEnd,
+    /// Nothing is read after damage of the framing.
+    NeverResync,
+    /// Seeking changes no position.
+    SeekNowhere,
+    /// The last row of a read is not decoded.
+    LoseLastRow,
 }
 
 /// An iteration, with its fault.
@@ -103,11 +115,8 @@ impl<'a> Running<'a> {
         options: &Options,
         mut epochs: Range<u64>,
     ) -> Self {
-        let decoded = Arc::new(AtomicU64::new(0));
-        let probe = Arc::new(Probe {
-            fault,
-            decoded: decoded.clone(),
-        });
+        let probe = Arc::new(Probe::new(fault));
+        let decoded = probe.decoded.clone();
         let inner = files.clone();
         let files: Arc<dyn Files> = Arc::new(ProbeFiles { inner, probe });
         let options = faulty_options(fault, options);
@@ -226,6 +235,7 @@ fn faulty_options(fault: Option<Fault>, options: &Options) -> Options {
         return options;
     };
     match fault {
+        Fault::DoubleShuffleBuffer => options.shuffle_buffer_size *= 2,
         Fault::IgnoreShuffleBuffer => options.shuffle_buffer_size = 0,
         Fault::ForgetSeed => options.seed = STARTED.fetch_add(1, Relaxed),
         Fault::ConstantSeed => options.seed = 0,

@@ -1,5 +1,6 @@
 //! The checks that every format must pass in the pipeline, each with a fault that makes it fail.
 
+mod by_hand;
 mod damage;
 mod fault;
 mod memory;
@@ -26,8 +27,8 @@ pub struct Check {
     pub run: fn(&Suite<'_>) -> Result<(), String>,
     /// A fault that the check must find.
     pub fault: Fault,
-    /// Whether only a format whose payloads have several ranges can show the fault.
-    pub needs_ranges: bool,
+    /// Whether a format can show the fault.
+    pub applies: fn(&dyn TestFormat) -> bool,
 }
 
 const fn check(
@@ -39,7 +40,7 @@ const fn check(
         name,
         run,
         fault,
-        needs_ranges: false,
+        applies: |_| true,
     }
 }
 
@@ -47,6 +48,7 @@ const fn check(
 pub const CHECKS: &[Check] = &[
     check("in_order", order::in_order, Fault::RepeatBlock),
     check("shuffled", order::shuffled, Fault::IgnoreShuffleBuffer),
+    check("window", order::window, Fault::DoubleShuffleBuffer),
     check("same_seed", order::same_seed, Fault::ForgetSeed),
     check("other_seed", order::other_seed, Fault::ConstantSeed),
     check("other_stream", order::other_stream, Fault::ConstantStream),
@@ -76,6 +78,7 @@ pub const CHECKS: &[Check] = &[
     check("named_limit", memory::named_limit, Fault::NameLessMemory),
     check("cancel", running::cancel, Fault::LeakThread),
     check("stop", running::stop, Fault::NeverStop),
+    check("stop_reading", running::stop_reading, Fault::ForgetCancel),
     check(
         "slow_consumer",
         running::slow_consumer,
@@ -93,8 +96,15 @@ pub const CHECKS: &[Check] = &[
         Fault::LoseSourceError,
     ),
     Check {
-        needs_ranges: true,
+        applies: |format| format.has_ranges(),
         ..check("ranges", sources::ranges, Fault::SwapRanges)
+    },
+    check("pieces", by_hand::pieces, Fault::SmallPieceIsEnd),
+    check("positions", by_hand::positions, Fault::SeekNowhere),
+    check("rows_before", by_hand::rows_before, Fault::LoseLastRow),
+    Check {
+        applies: |format| format.resyncs(),
+        ..check("resync", by_hand::resync, Fault::NeverResync)
     },
 ];
 
@@ -103,8 +113,11 @@ pub const CHECKS: &[Check] = &[
 /// # Panics
 /// If the check fails.
 pub fn holds(name: &str, format: &dyn TestFormat) {
-    let suite = Suite::new(format, None);
-    if let Err(wrong) = (find(name).run)(&suite) {
+    let (check, suite) = (find(name), Suite::new(format, None));
+    if !(check.applies)(format) {
+        return;
+    }
+    if let Err(wrong) = (check.run)(&suite) {
         panic!("{name} of {format:?}: {wrong}");
     }
 }
@@ -115,7 +128,7 @@ pub fn holds(name: &str, format: &dyn TestFormat) {
 /// If the check finds nothing.
 pub fn can_fail(name: &str, format: &dyn TestFormat) {
     let check = find(name);
-    if check.needs_ranges && !format.has_ranges() {
+    if !(check.applies)(format) {
         return;
     }
     let suite = Suite::new(format, Some(check.fault));
@@ -143,10 +156,11 @@ macro_rules! conformance {
             use super::*;
 
             $crate::conformance! { @tests ($format)
-                in_order shuffled same_seed other_seed other_stream other_epoch shuffled_files
-                shuffled_blocks epochs shards ranks threads batch_sizes blocks drop_remainder memory_limit named_limit cancel
-                stop slow_consumer damage_rows damage_error damage_end truncation changed_bytes
-                late_source source_errors ranges
+                in_order shuffled window same_seed other_seed other_stream other_epoch shuffled_files
+                shuffled_blocks epochs shards ranks threads batch_sizes blocks drop_remainder
+                memory_limit named_limit cancel stop stop_reading slow_consumer damage_rows
+                damage_error damage_end truncation changed_bytes late_source source_errors ranges
+                pieces positions rows_before resync
             }
         }
     };

@@ -47,6 +47,40 @@ pub(super) fn shuffled(suite: &Suite<'_>) -> Result<(), String> {
     Ok(())
 }
 
+/// A batch is drawn from all records that the buffer and the batch hold by whole blocks, and from no
+/// record after them.
+pub(super) fn window(suite: &Suite<'_>) -> Result<(), String> {
+    const BATCH: usize = 10;
+    const BUFFER: usize = 50;
+    const BLOCK: usize = 9;
+    let files = suite.files(&data(1, 40, BLOCK));
+    let first_window = (BATCH + BUFFER).next_multiple_of(BLOCK);
+    let mut furthest = 0;
+    for seed in 0..20 {
+        let mut options = Options::new(BATCH);
+        (options.seed, options.shuffle_buffer_size) = (seed, BUFFER);
+        let outcome = suite.run(&files, &options, 0..1)?;
+        for (drawn, batch) in outcome.batches.iter().enumerate() {
+            let held = (BATCH * drawn + BATCH + BUFFER).next_multiple_of(BLOCK);
+            let last = batch.iter().map(|row| row.label as usize).max();
+            let last = last.ok_or("an empty batch")?;
+            ensure!(
+                last < held,
+                "row {last} in batch {drawn}, when {held} rows are held"
+            );
+            if drawn == 0 {
+                furthest = furthest.max(last);
+            }
+        }
+        outcome.whole()?;
+    }
+    ensure!(
+        furthest >= first_window - BLOCK,
+        "no first batch has a row after {furthest}, of {first_window} rows that are held"
+    );
+    Ok(())
+}
+
 /// The order is that of the seed, also in a second iteration and beside another one.
 pub(super) fn same_seed(suite: &Suite<'_>) -> Result<(), String> {
     let files = suite.files(&data(3, 5, 9));
@@ -156,12 +190,24 @@ pub(super) fn shuffled_files(suite: &Suite<'_>) -> Result<(), String> {
     shuffled_pieces(suite, &suite.files(&files), &options, &pieces, 10)
 }
 
-/// The blocks of a file come in another order, each of them whole and in order.
+/// The blocks of each file come in another order, each of them whole and in order.
 pub(super) fn shuffled_blocks(suite: &Suite<'_>) -> Result<(), String> {
-    let files = data(1, 12, 5);
+    let files = data(2, 12, 5);
     let mut options = Options::new(7);
     options.shuffle_blocks = true;
-    shuffled_pieces(suite, &suite.files(&files), &options, &files[0], 5)
+    let (all_files, first_file) = (suite.files(&files), suite.files(&files[..1]));
+    shuffled_pieces(suite, &all_files, &options, &files.concat(), 5)?;
+    shuffled_pieces(suite, &first_file, &options, &files[0], 5)?;
+    // The files keep their order.
+    let (rows, first) = (
+        suite.run(&all_files, &options, 0..1)?.whole()?,
+        suite.run(&first_file, &options, 0..1)?.whole()?,
+    );
+    ensure!(
+        rows.starts_with(&first),
+        "blocks of several files are mixed"
+    );
+    Ok(())
 }
 
 fn shuffled_pieces(

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use atds_format::{
-    Access, BlockDesc, Blocks, ByteSource, Completion, Decoded, Decoder, Error, FileInfo, Format,
-    Location, Match, Next, Pos, PrepareJob, Prepared, ReadBuffer, Scratch, Tally, Upcoming,
+    Access, BlockDesc, Blocks, ByteSource, CancelFlag, Completion, Decoded, Decoder, Error,
+    FileInfo, Format, Location, Match, Next, Pos, PrepareJob, Prepared, ReadBuffer, Scratch, Tally,
+    Upcoming,
 };
 use bytes::Bytes;
 use tensor_batch::RowSlots;
@@ -19,6 +20,15 @@ use super::fault::Fault;
 pub(super) struct Probe {
     pub(super) fault: Option<Fault>,
     pub(super) decoded: Arc<AtomicU64>,
+}
+
+impl Probe {
+    pub(super) fn new(fault: Option<Fault>) -> Self {
+        Probe {
+            fault,
+            decoded: Arc::default(),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -83,11 +93,14 @@ impl Blocks for ProbeBlocks {
     }
 
     fn push(&mut self, at: u64, bytes: Bytes) {
+        if self.probe.fault == Some(Fault::SmallPieceIsEnd) && bytes.len() < 3 {
+            return self.inner.push(at, Bytes::new());
+        }
         self.inner.push(at, bytes);
     }
 
     fn resync(&mut self) -> bool {
-        self.inner.resync()
+        self.probe.fault != Some(Fault::NeverResync) && self.inner.resync()
     }
 
     fn payload(&self, block: &BlockDesc, ranges: Vec<Bytes>) -> Result<Vec<Bytes>, Error> {
@@ -136,6 +149,9 @@ impl Decoder for ProbeDecoder {
     }
 
     fn seek(&self, block: &Prepared, from: Pos, record: u64) -> Result<Pos, Error> {
+        if self.probe.fault == Some(Fault::SeekNowhere) {
+            return Ok(Pos { record, ..from });
+        }
         self.inner.seek(block, from, record)
     }
 
@@ -152,6 +168,10 @@ impl Decoder for ProbeDecoder {
         let Held(held) = scratch.get();
         held.get_or_insert_with(|| self.probe.decoded.clone());
         let decoder = &self.inner;
+        let mut records = records;
+        if self.probe.fault == Some(Fault::LoseLastRow) {
+            records = records.max(1) - 1;
+        }
         decoder.decode(block, at, records, rows, scratch, upcoming)
     }
 
@@ -194,6 +214,7 @@ impl ByteSource for ProbeSource {
 
     fn read(&self, range: Range<u64>, buffer: ReadBuffer, done: Completion) {
         let done = match self.fault {
+            Some(Fault::ForgetCancel) => done.cancelled_by(CancelFlag::default()),
             Some(Fault::LoseSourceError) => Completion::new(move |answer| {
                 done.complete(Ok(answer.unwrap_or_default()));
             }),

@@ -4,26 +4,36 @@ use atds_pipeline::Options;
 
 use super::suite::{Suite, all, data, ensure, repeated, rows, same_rows};
 
-/// Numbers of threads and sizes of ops give the same batches.
+/// Options of speed give the same batches: numbers of threads, sizes of ops and of reads, the prefetch,
+/// and any memory limit that suffices.
 pub(super) fn threads(suite: &Suite<'_>) -> Result<(), String> {
     let files = suite.files(&data(3, 11, 23));
     for (batch_size, buffer) in [(1, 0), (64, 0), (64, 300), (10, 40), (10_000, 0)] {
-        let mut first = None;
-        let threads = [1, 2, 3, 16].map(|threads| (threads, None, None));
-        let ops = [1, 20, 1_000].map(|rows| (3, Some(rows), None));
-        let pieces = [1, 20, 1_000].map(|rows| (3, None, Some(rows)));
-        for (threads, op_rows, piece_rows) in threads.into_iter().chain(ops).chain(pieces) {
+        let with = |change: &dyn Fn(&mut Options)| {
             let mut options = Options::new(batch_size);
-            (options.threads, options.shuffle_buffer_size) = (threads, buffer);
-            (options.op_rows, options.piece_rows) = (op_rows, piece_rows);
+            (options.threads, options.shuffle_buffer_size) = (3, buffer);
+            change(&mut options);
+            options
+        };
+        let mut ways = vec![with(&|options| options.threads = 1)];
+        ways.extend([2, 3, 16].map(|threads| with(&|options| options.threads = threads)));
+        for rows in [1, 20, 1_000].map(Some) {
+            ways.push(with(&|options| options.op_rows = rows));
+            ways.push(with(&|options| options.piece_rows = rows));
+        }
+        ways.extend([1, 64, 1 << 20].map(|bytes| with(&|options| options.read_size = bytes)));
+        ways.extend([0, 1, 50].map(|prefetch| with(&|options| options.prefetch = prefetch)));
+        ways.extend([1 << 20, u64::MAX].map(|limit| with(&|options| options.memory_limit = limit)));
+        let mut first = None;
+        for options in ways {
             let outcome = suite.run(&files, &options, 0..2)?;
-            ensure!(outcome.error.is_none(), "an error: {:?}", outcome.error);
-            let first = first.get_or_insert_with(|| outcome.batches.clone());
             ensure!(
-                *first == outcome.batches,
-                "{threads} threads, ops of {op_rows:?}, pieces of {piece_rows:?} give other batches \
-                 of {batch_size} from a buffer of {buffer}"
+                outcome.error.is_none(),
+                "an error: {:?}, {options:?}",
+                outcome.error
             );
+            let first = first.get_or_insert_with(|| outcome.batches.clone());
+            ensure!(*first == outcome.batches, "other batches of {options:?}");
         }
     }
     Ok(())

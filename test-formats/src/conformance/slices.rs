@@ -14,6 +14,9 @@ pub(super) fn shards(suite: &Suite<'_>) -> Result<(), String> {
     let (rows, files) = (all(&written), suite.files(&written));
     for shards in [1, 2, 3, 7, 100] {
         let (mut found, mut by_blocks) = (Vec::new(), Vec::new());
+        let mut shuffled = Options::new(10);
+        (shuffled.shuffle_files, shuffled.shuffle_blocks) = (true, true);
+        let whole = suite.run(&files, &shuffled, 3..4)?.whole()?;
         for records in parts(rows.len(), shards) {
             let len = (records.end - records.start) as usize;
             let mut options = Options::new(10);
@@ -25,38 +28,54 @@ pub(super) fn shards(suite: &Suite<'_>) -> Result<(), String> {
                 part.len()
             );
             found.extend(part);
-            (options.shuffle_files, options.shuffle_blocks) = (true, true);
-            by_blocks.extend(suite.run(&files, &options, 3..4)?.whole()?);
+            shuffled.slice = options.slice.clone();
+            by_blocks.extend(suite.run(&files, &shuffled, 3..4)?.whole()?);
         }
         ensure!(found == rows, "{shards} shards are not the whole");
         ensure!(
-            same_rows(&by_blocks, &rows),
-            "{shards} shuffled shards are not the whole"
+            by_blocks == whole,
+            "{shards} shards of shuffled files and blocks are not the whole"
         );
     }
     Ok(())
 }
 
-/// In each epoch, the ranks together read each row once.
+/// In each epoch, the workers of all ranks together read each row once. Each of them reads other rows
+/// in each epoch, and the same ones with any number of threads.
 pub(super) fn ranks(suite: &Suite<'_>) -> Result<(), String> {
     let written = data(3, 4, 7);
     let (rows, files) = (all(&written), suite.files(&written));
-    for ranks in [2, 3] {
-        let mut read = [Vec::new(), Vec::new()];
-        for records in parts(rows.len(), ranks) {
+    for (ranks, workers) in [(2, 1), (3, 1), (2, 2)] {
+        let of = format!("{ranks} ranks of {workers} workers");
+        let mut read = [Vec::new(), Vec::new(), Vec::new()];
+        for (part, records) in parts(rows.len(), ranks * workers).enumerate() {
             let mut options = Options::new(5);
             options.slice = Some(slice(&written, records));
             (options.shuffle_files, options.shuffle_blocks) = (true, true);
             (options.shuffle_buffer_size, options.threads) = (20, 2);
+            options.stream.rank = (part / workers) as u64;
+            options.stream.worker = (part % workers) as u64;
+            let mut epochs = Vec::new();
             for (epoch, read) in (0..).zip(&mut read) {
-                read.extend(suite.run(&files, &options, epoch..epoch + 1)?.whole()?);
+                let found = suite.run(&files, &options, epoch..epoch + 1)?;
+                options.threads = 5;
+                let again = suite.run(&files, &options, epoch..epoch + 1)?;
+                ensure!(
+                    found.batches == again.batches,
+                    "other batches of 5 threads, {of}"
+                );
+                let mut found = found.whole()?;
+                read.extend_from_slice(&found);
+                found.sort();
+                epochs.push(found);
             }
+            ensure!(
+                epochs.iter().any(|epoch| *epoch != epochs[0]),
+                "the same rows in each epoch, {of}"
+            );
         }
         for (epoch, read) in read.iter().enumerate() {
-            ensure!(
-                same_rows(read, &rows),
-                "{ranks} ranks do not share epoch {epoch}"
-            );
+            ensure!(same_rows(read, &rows), "{of} do not share epoch {epoch}");
         }
     }
     Ok(())

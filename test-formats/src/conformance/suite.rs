@@ -9,6 +9,7 @@ use atds_format::{ByteSource, Format, Location};
 use atds_pipeline::{Error, Files, Options};
 
 use super::fault::{Fault, Running};
+use super::probe::{Probe, ProbeFormat};
 use crate::{Row, TestFile, TestFormat};
 
 /// A wait after which a run hangs. Far longer than any run, on any machine.
@@ -69,6 +70,19 @@ impl<'a> Suite<'a> {
     /// The checks of `format`, with a fault or without.
     pub(super) fn new(format: &'a dyn TestFormat, fault: Option<Fault>) -> Self {
         Suite { format, fault }
+    }
+
+    /// The format, with the fault, for what reads without a pipeline.
+    pub(super) fn format_by_hand(&self) -> Arc<dyn Format> {
+        Arc::new(ProbeFormat {
+            inner: self.format.format(),
+            probe: Arc::new(Probe::new(self.fault)),
+        })
+    }
+
+    /// Whether the pipeline has a fault, so that nobody need be patient.
+    pub(super) fn has_fault(&self) -> bool {
+        self.fault.is_some()
     }
 
     /// Files with these rows.

@@ -122,6 +122,10 @@ impl TestFormat for AvroFiles {
         self.write_blocks(blocks, Some((block, row)))
     }
 
+    fn resyncs(&self) -> bool {
+        true
+    }
+
     /// A file of the local file system, read or mapped.
     fn file(&self, name: &str, bytes: Vec<u8>) -> TestFile {
         self.file_on_disk(name, &bytes)
