@@ -75,12 +75,7 @@ def test_an_epoch_uses_the_threads_of_the_first(numbers: str, options: dict[str,
     assert_no_threads()
     list(dataset)
     first = threads()
-    assert sorted(first.values()) == [
-        "atds-engine",
-        "atds-reader",
-        "atds-worker-1",
-        "atds-worker-2",
-    ]
+    assert sorted(first.values()) == ["atds-planner"] + ["atds-worker"] * 3
     for epoch in range(3):
         iterator = iter(dataset)
         next(iterator)
@@ -117,7 +112,7 @@ def test_epochs_side_by_side_have_threads_of_their_own(numbers: str) -> None:
     seen = [next(one)["n"].tolist(), next(other)["n"].tolist()]
     assert seen == [list(range(10))] * 2
     both = threads()
-    assert sorted(both.values()) == ["atds-engine"] * 2 + ["atds-reader"] * 2
+    assert sorted(both.values()) == ["atds-planner"] * 2 + ["atds-worker"] * 2
     assert sum(len(batch["n"]) for batch in one) == sum(len(batch["n"]) for batch in other) == 990
     list(dataset)
     assert threads() == both
@@ -158,7 +153,7 @@ def test_persistent_workers_keep_their_threads(numbers: str) -> None:
             records += numbers_of_batch
         assert sorted(records) == list(range(1000))
         epochs.append(seen)
-    assert set(epochs[0][0].values()) >= {"atds-engine", "atds-reader"}
+    assert set(epochs[0][0].values()) >= {"atds-planner", "atds-worker"}
     assert epochs[0] == epochs[1] == epochs[2]
 
 
