@@ -52,6 +52,7 @@ class Dataset:
         sampled: list[tuple[str, str, int]],
         *,
         max_threads: int | None,
+        processes: int,
         keep_threads: bool,
     ) -> Dataset: ...
     def is_here(self) -> bool: ...

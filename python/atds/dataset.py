@@ -155,9 +155,11 @@ class Dataset:
         self,
         features: Mapping[str, Feature],
         max_threads: int | None = None,
+        processes: int = 1,
         schemas: _native.FileSchemas | None = None,
     ) -> _native.Dataset:
-        """The native data set, with a limit for an automatic number of threads."""
+        """The native data set, with a limit for an automatic number of threads. ``processes`` share
+        the memory that there is by default."""
         if not self._inputs.is_here():
             refuse(
                 self._inputs,
@@ -174,6 +176,7 @@ class Dataset:
             schemas or _native.FileSchemas.of(self._schemas),
             self._sampled,
             max_threads=max_threads,
+            processes=processes,
             keep_threads=self._keeps_threads,
         )
         if self._shard is None:

@@ -248,7 +248,8 @@ def inspect(
         file: The file.
         sample: Number of records, from the first on, in which nulls are counted, 1,000 if not
             given.
-        memory_limit: Maximum number of bytes of blocks and records, 4 GiB if not given.
+        memory_limit: Maximum number of bytes of blocks and records; by default a quarter of the
+            memory that the process may use, at most 4 GiB.
         **options: The options of :class:`atds.options.LenienceOptions`.
 
     Raises:

@@ -56,7 +56,8 @@ class MessageDecoder:
             identifies its schema.
         out_of_bounds: The treatment of sparse entries with an index outside their dimension:
             ``error`` or ``drop``.
-        memory_limit: Maximum number of bytes of a batch; None for 4 GiB.
+        memory_limit: Maximum number of bytes of a batch; None for a quarter of the memory that the
+            process may use, at most 4 GiB.
         tolerate: Faults of records that are tolerated, one name or several:
             ``trailing-block-bytes`` (bytes after a record), ``utf8`` (text that is not UTF-8;
             invalid bytes become U+FFFD). :meth:`tolerated` counts them.

@@ -47,7 +47,8 @@ class PipelineOptions(LenienceOptions, total=False):
 
     Attributes:
         shuffle_files: Whether the order of the files is shuffled each epoch.
-        prefetch: Maximum number of prefetched batches.
+        prefetch: Maximum number of batches that are ready before they are asked for. Batches that
+            are being made then come on top, within ``memory_limit``.
         reader_schema: The schema that records are read as, by Avro's schema resolution; None for
             each file's own. With None, the first file that has a column defines its meaning: the
             unit of times, the scale of decimals read as integers, the numbers of an enum's symbols.
@@ -55,7 +56,9 @@ class PipelineOptions(LenienceOptions, total=False):
         shuffle_blocks: Whether the order of the blocks in each file is shuffled each epoch.
         out_of_bounds: The treatment of sparse entries with an index outside their dimension:
             ``error``, or ``drop``, which counts them in the statistics.
-        memory_limit: Maximum number of bytes of blocks and prefetched batches; None for 4 GiB.
+        memory_limit: Maximum number of bytes of blocks and batches in each iteration, without the
+            batches that were given out; None for a quarter of the memory that the process may use
+            (a container's limit counts), at least 64 MiB and at most 4 GiB.
         mmap: Whether files are mapped into memory rather than read; they must not be written to
             meanwhile.
         strict: Whether the schemas of files must follow Avro's specification: names of letters,
@@ -95,8 +98,9 @@ class DatasetOptions(PipelineOptions, total=False):
         reader_buffer_size: Bytes to read from a file at a time; None for 128 KiB.
         shuffle_buffer_size: Number of records in the shuffle buffer, besides those of the batch; 0
             keeps the order of the files.
-        num_parallel_calls: Number of threads that decompress and decode, besides the one that
-            reads; :data:`atds.AUTOTUNE` to choose by load. The batches do not depend on it.
+        num_parallel_calls: Number of threads that read local files, decompress and decode, besides
+            the one that plans the batches; :data:`atds.AUTOTUNE` to choose by load. The batches do
+            not depend on it.
         seed: The seed of all shuffling, together with the epoch; None for a random seed, which
             :attr:`atds.Dataset.seed` returns.
     """

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use atds::avro::inference::Sampled;
+use atds::limits::default_memory_limit;
 use atds::{BatchSpec, ColumnKind, DatasetBuilder, Layout};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -32,11 +33,12 @@ impl Dataset {
     /// `features` is the text of a features file. Strings named in `binary` are bytes. `masks` maps
     /// each mask of entries to its feature. `sampled` are the features that were inferred from a
     /// sample. `schemas` are the schemas of the files, or of the first file if they are not
-    /// checked. `max_threads` limits an automatic number of threads.
+    /// checked. `max_threads` limits an automatic number of threads. The memory that there is by
+    /// default is divided by `processes`, the number of processes that read on this machine.
     #[new]
     #[pyo3(signature = (
         files, batch_size, features, binary, masks, options, schemas, sampled, *, max_threads,
-        keep_threads,
+        processes, keep_threads,
     ))]
     #[expect(clippy::too_many_arguments, reason = "the last have names in Python")]
     fn new(
@@ -50,6 +52,7 @@ impl Dataset {
         schemas: &FileSchemas,
         sampled: Vec<(String, String, u64)>,
         max_threads: Option<usize>,
+        processes: usize,
         keep_threads: bool,
     ) -> PyResult<Self> {
         let features =
@@ -60,6 +63,7 @@ impl Dataset {
             .features(features)
             .sampled_features(sampled)
             .keep_threads(keep_threads)
+            .memory_limit(default_memory_limit(processes))
             .schemas(schemas.schemas.clone());
         let builder = options::apply(builder, options, max_threads)?;
         let dataset = files

@@ -112,6 +112,19 @@ def test_workers_share_the_cores(clicks: str, monkeypatch: pytest.MonkeyPatch) -
         assert dataset.stats()["threads"] == threads
 
 
+def test_processes_share_the_default_memory(numbers: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def limit(**options: Any) -> Any:
+        dataset = atds.torch.Dataset(numbers, 100, NUMBER, **options)
+        list(dataset)
+        return dataset.stats()["memory_limit"]
+
+    alone = limit()
+    assert 64 << 20 <= alone <= 4 << 30
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "10000")
+    assert limit() == 64 << 20
+    assert limit(memory_limit=12_345_678) == 12_345_678
+
+
 def test_an_error_in_a_worker_is_that_error(write: Write) -> None:
     fields = [{"name": "n", "type": {"type": "array", "items": "long"}}]
     records = [{"n": [n] * (2 if n < 150 else 3)} for n in range(200)]

@@ -108,7 +108,7 @@ fn thread_time(stats: &Stats) -> [ThreadTime; 5] {
     ];
     let whole = stats.elapsed.as_secs_f64() * threads;
     let known: f64 = measured.iter().map(|(_, _, seconds)| seconds).sum();
-    // Batches before the last one may have had more threads; the difference is then negative.
+    // A wait may overlap the end of other work; the difference is then negative.
     let other = ("other", "other", (whole - known).max(0.0));
     let [a, b, c, d] = measured;
     let parts = [a, b, c, d, other];

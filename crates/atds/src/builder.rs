@@ -197,8 +197,9 @@ impl DatasetBuilder {
         self
     }
 
-    /// Sets the number of threads that decompress and decode, besides the one that reads.
-    /// [`Threads::Auto`], the default, chooses it by load. The batches do not depend on it.
+    /// Sets the number of threads that read local files, decompress and decode, besides the one that
+    /// plans the batches. [`Threads::Auto`], the default, chooses it by load. The batches do not depend
+    /// on it.
     pub fn threads(mut self, threads: Threads) -> Self {
         self.threads = threads;
         self
@@ -238,7 +239,9 @@ impl DatasetBuilder {
         self
     }
 
-    /// Sets the maximum number of prefetched batches (2 by default).
+    /// Sets the maximum number of batches that are ready before the caller asks for them (2 by
+    /// default; 0 counts as 1). Batches that are being made then come on top, within the [memory
+    /// limit](Self::memory_limit).
     pub fn prefetch(mut self, batches: usize) -> Self {
         self.pipeline.prefetch = batches;
         self

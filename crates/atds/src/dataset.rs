@@ -26,9 +26,8 @@ use crate::tolerate::{FaultLog, Lenience};
 /// A data set: Avro files, read as batches.
 ///
 /// A dataset is a description: each [`iter`](Dataset::iter) reads the files with its own threads.
-/// Iterations share the memory of a few batches and decompressed blocks, mapped files up to the
-/// memory limit, and the measurements for choosing the number of threads. They share threads only
-/// with [`keep_threads`](crate::DatasetBuilder::keep_threads).
+/// Iterations share memory for decompressed blocks, and mapped files up to the memory limit. They share
+/// threads only with [`keep_threads`](crate::DatasetBuilder::keep_threads).
 #[derive(Clone)]
 pub struct Dataset {
     settings: Arc<Settings>,

@@ -69,7 +69,7 @@ pub const MAX_THREADS: usize = 1024;
 /// Maximum number of bytes read from a file at a time.
 pub const MAX_READER_BUFFER_SIZE: usize = 1 << 30;
 
-/// Maximum number of prefetched batches. The slots of the queue are allocated in advance.
+/// Maximum number of prefetched batches: more than the delays of any consumer need.
 pub const MAX_PREFETCH: usize = 1024;
 
 /// Number of threads that read the headers of files. Network file systems answer after

@@ -24,13 +24,13 @@ pub struct Stats {
     pub raw_bytes: u64,
     /// Bytes of the blocks that were decoded, decompressed.
     pub decompressed_bytes: u64,
-    /// Time the pipeline waited for bytes.
+    /// Time the pipeline waited for bytes, with nothing else to do.
     pub read_wait: Duration,
     /// Time spent decompressing, of all threads together.
     pub decompress: Duration,
     /// Time spent decoding, of all threads together.
     pub decode: Duration,
-    /// Time the pipeline waited for the consumer to take a batch.
+    /// Time the pipeline waited for the consumer to take a batch, with nothing else to do.
     pub consumer_wait: Duration,
     /// Time the consumer waited for a batch.
     pub batch_wait: Duration,

@@ -5,6 +5,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use atds_format::{Access, BufferPool, ByteSource, Completion, ReadBuffer};
 use bytes::Bytes;
@@ -321,19 +322,23 @@ impl Fetcher {
         Ok(())
     }
 
+    /// Waits for an answer. The time counts as waiting for bytes where workers wait for it, too.
     fn wait(&self) -> Result<(u64, Answer), Stop> {
-        let pause = std::time::Duration::from_millis(20);
-        self.counters.read_wait.time(|| {
-            loop {
-                // A source that never answers must not keep a cancelled iteration.
-                if let Ok(received) = self.answers.recv_timeout(pause) {
-                    return Ok(received);
-                }
-                if self.flow.is_stopped() {
-                    return Err(Stop::Cancelled);
-                }
+        let pause = Duration::from_millis(20);
+        let started = Instant::now();
+        let received = loop {
+            // A source that never answers must not keep a cancelled iteration.
+            if let Ok(received) = self.answers.recv_timeout(pause) {
+                break Ok(received);
             }
-        })
+            if self.flow.is_stopped() {
+                break Err(Stop::Cancelled);
+            }
+        };
+        if self.flow.is_starved() {
+            self.counters.read_wait.add(started.elapsed());
+        }
+        received
     }
 
     #[cold]

@@ -24,7 +24,7 @@ pub struct Stats {
     pub prepared_bytes: u64,
     /// Number of records in the blocks that were prepared.
     pub prepared_records: u64,
-    /// Time that the planning thread waited for bytes.
+    /// Time that the planning thread waited for bytes, with nothing else to do for workers.
     pub read_wait: Duration,
     /// Time spent preparing, of all workers together.
     pub prepare: Duration,

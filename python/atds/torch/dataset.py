@@ -104,7 +104,7 @@ class Dataset(IterableDataset[Batch]):
     ``num_workers=0`` is often the fastest, because batches then do not move between processes.
     ``num_parallel_calls`` is the number of threads of each worker. With :data:`atds.AUTOTUNE` each
     worker chooses it by load, up to its part of the cores, which the workers and ranks of this
-    machine (``LOCAL_WORLD_SIZE``) share.
+    machine (``LOCAL_WORLD_SIZE``) share. They share the default ``memory_limit`` in the same way.
 
     Args:
         filenames: As for :class:`atds.Dataset`.
@@ -295,7 +295,7 @@ class Dataset(IterableDataset[Batch]):
             return self._dataset._here
         if self._limited is None or not self._limited.is_here():
             threads = max(1, _cores() // processes)
-            self._limited = self._dataset._make(self._dataset._features, threads)
+            self._limited = self._dataset._make(self._dataset._features, threads, processes)
         return self._limited
 
     def __len__(self) -> int:
