@@ -1,5 +1,6 @@
 //! A block on its way through the pipeline: its payload, and the positions of records in it.
 
+use std::ops::Deref;
 use std::sync::atomic::{
     AtomicBool, AtomicU64,
     Ordering::{AcqRel, Relaxed, Release},
@@ -21,42 +22,91 @@ pub(crate) struct FileContext {
     pub(crate) decoder: Arc<dyn Decoder>,
     /// The most bytes of a prepared block.
     pub(crate) max_block_bytes: usize,
+    /// Whether several workers read its blocks.
+    pub(crate) has_workers: bool,
 }
 
 /// A block. Workers share it; what changes in it are hints and whether it is prepared.
+///
+/// What each read looks at stands first, beside the counts of its `Arc`: when a block is read again, it
+/// has left the caches.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Block {
     pub(crate) file: Arc<FileContext>,
+    hints: Hints,
+    pub(crate) payload: BlockPayload,
+    pub(crate) records: u64,
+    start: Pos,
     index: u64,
     offset: u64,
     payload_offset: Option<u64>,
-    pub(crate) records: u64,
-    start: Pos,
     /// The most bytes of the prepared payload, if the framing says so.
     pub(crate) max_prepared: Option<u64>,
-    pub(crate) payload: Arc<SharedPayload>,
-    /// Positions that workers have found, in the order of their records.
-    hints: Mutex<Vec<Pos>>,
     /// Positions at regular intervals, if the op that prepared the block has found them.
     pairs: OnceLock<Vec<Pos>>,
 }
 
+/// The payload of a block.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) enum BlockPayload {
+    Own(SharedPayload),
+    Shared(Arc<SharedPayload>),
+}
+
+impl Deref for BlockPayload {
+    type Target = SharedPayload;
+
+    fn deref(&self) -> &SharedPayload {
+        match self {
+            BlockPayload::Own(payload) => payload,
+            BlockPayload::Shared(payload) => payload,
+        }
+    }
+}
+
 /// A payload, which several blocks may share.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct SharedPayload {
-    /// The bytes as they were read; none once they are prepared.
-    parts: Mutex<(Vec<Bytes>, Option<Lease>)>,
-    pub(crate) bytes: u64,
+    prepared: OnceLock<Result<(Prepared, Option<Lease>), Error>>,
+    is_claimed: AtomicBool,
     /// Whether several blocks may have it.
     pub(crate) is_shared: bool,
-    is_claimed: AtomicBool,
-    prepared: OnceLock<Result<(Prepared, Option<Lease>), Error>>,
+    pub(crate) bytes: u64,
+    /// The bytes as they were read; none once they are prepared.
+    parts: Mutex<(Parts, Option<Lease>)>,
     /// Bytes of the prepared payload that count as made early.
     early: AtomicU64,
     pub(crate) size: Arc<PreparedSize>,
     /// The planner's: the number of blocks in the window, and whether a batch has read one.
     in_window: AtomicU64,
     is_begun: AtomicBool,
+}
+
+/// The parts of a payload, of which there mostly is one.
+#[derive(Clone, Debug)]
+pub(crate) enum Parts {
+    One(Bytes),
+    Many(Vec<Bytes>),
+}
+
+impl Default for Parts {
+    fn default() -> Self {
+        Parts::Many(Vec::new())
+    }
+}
+
+impl Deref for Parts {
+    type Target = [Bytes];
+
+    fn deref(&self) -> &[Bytes] {
+        match self {
+            Parts::One(bytes) => std::slice::from_ref(bytes),
+            Parts::Many(parts) => parts,
+        }
+    }
 }
 
 /// Bytes of a prepared payload, once it is prepared.
@@ -95,12 +145,72 @@ impl RecordPlace {
     }
 }
 
+/// Positions of a block that workers have found.
+#[derive(Debug, Default)]
+struct Hints {
+    /// That of the latest record: mostly, the next read begins there. A record in the upper half, and
+    /// where it is; 0 for none.
+    latest: AtomicU64,
+    /// The others, in the order of their records; empty with one worker, which needs none.
+    others: Mutex<Vec<Pos>>,
+}
+
+impl Hints {
+    /// The last position at or before `record`.
+    fn last_before(&self, record: u64) -> Option<Pos> {
+        let latest = unpack(self.latest.load(Relaxed));
+        match latest.filter(|latest| latest.record <= record) {
+            Some(latest) if latest.record == record => Some(latest),
+            latest => {
+                let other = last_before(&lock(&self.others), record);
+                latest.into_iter().chain(other).max_by_key(|pos| pos.record)
+            }
+        }
+    }
+
+    fn publish(&self, pos: Pos, has_others: bool) {
+        let other = match pack(pos) {
+            Some(hint) => unpack(self.latest.fetch_max(hint, Relaxed).min(hint)),
+            None => Some(pos),
+        };
+        let (Some(pos), true) = (other, has_others || other == Some(pos)) else {
+            return;
+        };
+        let mut others = lock(&self.others);
+        let after = others.partition_point(|other| other.record < pos.record);
+        if others
+            .get(after)
+            .is_some_and(|other| other.record == pos.record)
+        {
+            return;
+        }
+        if others.len() < MAX_HINTS {
+            others.insert(after, pos);
+        } else {
+            // Reads follow one another: the first position is behind them all. This one is wanted at
+            // once, if its worker goes on with the next batch.
+            others.remove(0);
+            others.insert(after.saturating_sub(1), pos);
+        }
+    }
+}
+
+/// A position in one number; `None` for the rare one that does not fit.
+fn pack(pos: Pos) -> Option<u64> {
+    let at = u32::try_from(pos.at).ok()?;
+    let record = u32::try_from(pos.record).ok()?;
+    Some(u64::from(record) << 32 | u64::from(at))
+}
+
+fn unpack(hint: u64) -> Option<Pos> {
+    (hint > 0).then_some(Pos {
+        record: hint >> 32,
+        at: hint & u64::from(u32::MAX),
+    })
+}
+
 impl Block {
-    pub(crate) fn new(
-        desc: &BlockDesc,
-        file: Arc<FileContext>,
-        payload: Arc<SharedPayload>,
-    ) -> Self {
+    pub(crate) fn new(desc: &BlockDesc, file: Arc<FileContext>, payload: BlockPayload) -> Self {
         Block {
             file,
             index: desc.index,
@@ -113,7 +223,7 @@ impl Block {
                 at: desc.start,
             },
             payload,
-            hints: Mutex::default(),
+            hints: Hints::default(),
             pairs: OnceLock::new(),
         }
     }
@@ -123,7 +233,10 @@ impl Block {
         if record == 0 {
             return self.start;
         }
-        let found = last_before(&lock(&self.hints), record);
+        let found = self.hints.last_before(record);
+        if found.is_some_and(|pos| pos.record == record) {
+            return found.unwrap_or(self.start);
+        }
         let pairs = self
             .pairs
             .get()
@@ -151,21 +264,7 @@ impl Block {
 
     /// Publishes a position, for later reads of the block.
     pub(crate) fn publish(&self, pos: Pos) {
-        let mut hints = lock(&self.hints);
-        let after = hints.partition_point(|hint| hint.record <= pos.record);
-        if after
-            .checked_sub(1)
-            .is_some_and(|at| hints[at].record == pos.record)
-        {
-            return;
-        }
-        if hints.len() == MAX_HINTS {
-            // Reads follow one another: the first positions are behind them all.
-            hints.remove(0);
-            hints.insert(after.saturating_sub(1), pos);
-        } else {
-            hints.insert(after, pos);
-        }
+        self.hints.publish(pos, self.file.has_workers);
     }
 
     /// An error if the block claims more records than its payload can have.
@@ -213,7 +312,7 @@ impl Block {
 
 impl SharedPayload {
     /// A payload of `bytes` bytes in `parts`, which count until they are prepared.
-    pub(crate) fn new(parts: Vec<Bytes>, is_shared: bool, lease: Option<Lease>) -> Self {
+    pub(crate) fn new(parts: Parts, is_shared: bool, lease: Option<Lease>) -> Self {
         SharedPayload {
             bytes: parts.iter().map(|part| part.len() as u64).sum(),
             is_shared,
@@ -300,7 +399,7 @@ impl SharedPayload {
     }
 
     /// The bytes of the payload; none if it was prepared for all.
-    pub(crate) fn parts(&self) -> Vec<Bytes> {
+    pub(crate) fn parts(&self) -> Parts {
         lock(&self.parts).0.clone()
     }
 
@@ -321,7 +420,7 @@ impl SharedPayload {
         let _ = self.prepared.set(prepared);
         if is_new {
             let mut parts = lock(&self.parts);
-            parts.0 = Vec::new();
+            parts.0 = Parts::default();
             parts.1 = None;
         }
     }

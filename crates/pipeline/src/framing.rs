@@ -13,7 +13,7 @@ use atds_format::{
 use atds_shuffle::{block_order, file_order};
 use bytes::Bytes;
 
-use crate::block::{Block, FileContext, SharedPayload};
+use crate::block::{Block, BlockPayload, FileContext, Parts, SharedPayload};
 use crate::error::Stop;
 use crate::fetch::{Fetched, Fetcher, ReadPool};
 use crate::files::Files;
@@ -344,6 +344,7 @@ impl Framing {
             location: file.location.clone(),
             decoder,
             max_block_bytes: self.options.max_block_bytes,
+            has_workers: self.options.threads > 1,
         })
     }
 
@@ -403,7 +404,7 @@ impl Framing {
         };
         let known = file.payload(desc);
         let payload = match known {
-            Some(payload) if !is_asked => payload,
+            Some(payload) if !is_asked => BlockPayload::Shared(payload),
             _ => {
                 // What is held for the block before must not be what the memory is missing for.
                 self.let_go(file);
@@ -424,11 +425,14 @@ impl Framing {
                 let parts = parts.map_err(|error| Error::of_format(error, &file.location))?;
                 let is_shared = file.is_shared(*key);
                 let lease = self.payload_lease(file, uncounted)?;
-                let payload = Arc::new(SharedPayload::new(parts, is_shared, Some(lease)));
+                let payload = SharedPayload::new(Parts::Many(parts), is_shared, Some(lease));
                 if is_shared {
+                    let payload = Arc::new(payload);
                     file.shared.insert(*key, Arc::downgrade(&payload));
+                    BlockPayload::Shared(payload)
+                } else {
+                    BlockPayload::Own(payload)
                 }
-                payload
             }
         };
         self.push(Some(file), &framed, payload, records)
@@ -475,8 +479,8 @@ impl Framing {
         } else {
             (bytes.clone(), Lease::none(&self.flow.memory))
         };
-        let payload = Arc::new(SharedPayload::new(vec![bytes], false, Some(lease)));
-        self.push(None, framed, payload, records)
+        let payload = SharedPayload::new(Parts::One(bytes), false, Some(lease));
+        self.push(None, framed, BlockPayload::Own(payload), records)
     }
 
     /// Adds the file to an error. If the window does not fit, the rest of it is taken to be like what
@@ -509,7 +513,7 @@ impl Framing {
         &mut self,
         file: Option<&mut File>,
         framed: &Framed,
-        payload: Arc<SharedPayload>,
+        payload: BlockPayload,
         records: Range<u64>,
     ) -> Result<(), Stop> {
         let Framed { desc, context } = framed;

@@ -40,12 +40,8 @@ pub(crate) struct BlockRead {
     pub(crate) begins_payload: bool,
     /// Whether the payload leaves the window with this read.
     pub(crate) ends_payload: bool,
-}
-
-impl BlockRead {
-    pub(crate) fn prepares(&self) -> bool {
-        self.block.file.decoder.prepares()
-    }
+    /// Whether the block is prepared before it is decoded.
+    pub(crate) prepares: bool,
 }
 
 /// The rows of a batch, in order.
@@ -104,6 +100,7 @@ struct Slot {
     /// The records that are unread.
     unread: Range<u64>,
     is_read: bool,
+    prepares: bool,
 }
 
 impl Slot {
@@ -112,7 +109,7 @@ impl Slot {
         let first = self.unread.start;
         self.unread.start += records;
         let is_first = !std::mem::replace(&mut self.is_read, true);
-        let begins_payload = self.block.payload.begin();
+        let begins_payload = is_first && self.block.payload.begin();
         BlockRead {
             block: self.block.clone(),
             first,
@@ -122,6 +119,7 @@ impl Slot {
             is_last: self.unread.is_empty(),
             begins_payload,
             ends_payload: self.unread.is_empty() && self.block.payload.leave(),
+            prepares: self.prepares,
         }
     }
 }
@@ -205,6 +203,7 @@ impl Planner {
         self.keep(&block);
         let records = unread.end - unread.start;
         let slot = Slot {
+            prepares: block.file.decoder.prepares(),
             block,
             unread,
             is_read: false,
@@ -258,7 +257,7 @@ impl Planner {
             Order::Shuffled(shuffled) => shuffled.draw(rows),
         };
         // A payload that is decoded as it is stays.
-        let read = reads.iter().filter(|read| match read.prepares() {
+        let read = reads.iter().filter(|read| match read.prepares {
             true => read.begins_payload,
             false => read.ends_payload,
         });

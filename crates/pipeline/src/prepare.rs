@@ -6,7 +6,7 @@ use std::time::Instant;
 use atds_format::{PrepareJob, Prepared, Tally};
 
 use crate::account::Account;
-use crate::block::Block;
+use crate::block::{Block, Parts};
 use crate::flow::{Denied, Flow};
 use crate::memory::Lease;
 use crate::ops::EarlyBlock;
@@ -212,7 +212,7 @@ impl Context {
     fn prepare_within(
         &mut self,
         blocks: &[&Block],
-        parts: &[Vec<bytes::Bytes>],
+        parts: &[Parts],
         grant: &mut impl Grant,
         held: &mut Vec<u64>,
         start: Instant,

@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 
-use atds_format::{Pos, Prepared, Tally, Upcoming};
+use atds_format::{Decoder, Pos, Prepared, Tally, Upcoming};
 
 use crate::Error;
 use crate::planner::BlockRead;
+use crate::tuning::FOUND_TOGETHER;
 
 /// The reads of a batch, of which some blocks are prepared for this batch alone.
 pub(crate) struct Reads<'a> {
@@ -13,6 +14,17 @@ pub(crate) struct Reads<'a> {
     next: usize,
     /// The blocks among the next reads that are prepared, in their order.
     pub(crate) prepared: VecDeque<Result<OwnPrepared, Error>>,
+    /// Where the reads of this group and the next are, by their number in the groups.
+    found: [Option<Found<'a>>; 2 * FOUND_TOGETHER],
+}
+
+/// Where a read begins.
+#[derive(Clone, Copy)]
+pub(crate) struct Found<'a> {
+    pub(crate) decoder: &'a dyn Decoder,
+    pub(crate) prepared: &'a Prepared,
+    /// The last known position at or before the first record.
+    pub(crate) pos: Pos,
 }
 
 /// A payload that was prepared for one batch alone.
@@ -36,17 +48,37 @@ impl OwnPrepared {
 
 impl<'a> Reads<'a> {
     pub(crate) fn new(reads: &'a [BlockRead]) -> Self {
-        Reads {
+        let mut all = Reads {
             reads,
             next: 0,
             prepared: VecDeque::new(),
-        }
+            found: Default::default(),
+        };
+        all.find(0);
+        all
     }
 
     pub(crate) fn next(&mut self) -> Option<&'a BlockRead> {
         let read = self.reads.get(self.next)?;
+        if self.next.is_multiple_of(FOUND_TOGETHER) {
+            self.find(self.next + FOUND_TOGETHER);
+        }
         self.next += 1;
         Some(read)
+    }
+
+    /// Finds where a group of reads are. A shuffled batch reads blocks that have left the caches: the
+    /// processor waits for several at once no longer than for one.
+    fn find(&mut self, first: usize) {
+        let group = self.reads.get(first..).unwrap_or_default();
+        for (at, read) in (first..first + FOUND_TOGETHER).zip(group) {
+            self.found[at % (2 * FOUND_TOGETHER)] = find(read);
+        }
+    }
+
+    /// Where the last read that [`next`](Self::next) gave is, if its block is prepared for all.
+    pub(crate) fn found(&self) -> Option<Found<'a>> {
+        self.found[(self.next - 1) % (2 * FOUND_TOGETHER)]
     }
 
     pub(crate) fn later(&self) -> &'a [BlockRead] {
@@ -56,13 +88,24 @@ impl<'a> Reads<'a> {
     /// What is decoded next, if it is prepared and its position is known.
     pub(crate) fn upcoming(&self) -> Option<Upcoming<'_>> {
         let read = self.reads.get(self.next)?;
-        let block = if read.is_only && read.block.file.decoder.prepares() {
-            &self.prepared.front()?.as_ref().ok()?.prepared
-        } else {
-            read.block.payload.prepared()?.ok()?
+        let (block, at) = match self.found[self.next % (2 * FOUND_TOGETHER)] {
+            Some(found) => (found.prepared, found.pos),
+            None if read.is_only => {
+                let own = self.prepared.front()?.as_ref().ok()?;
+                (&own.prepared, read.block.nearest(read.first))
+            }
+            None => return None,
         };
-        let at: Pos = read.block.nearest(read.first);
         let records = read.records;
         (at.record == read.first).then_some(Upcoming { block, at, records })
     }
+}
+
+fn find(read: &BlockRead) -> Option<Found<'_>> {
+    let block = &*read.block;
+    Some(Found {
+        decoder: &*block.file.decoder,
+        prepared: block.payload.prepared()?.ok()?,
+        pos: block.nearest(read.first),
+    })
 }

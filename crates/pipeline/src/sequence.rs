@@ -194,10 +194,12 @@ impl Sequence {
     /// Queues ops that prepare the blocks which the op of `plans` is the first to read, and other
     /// ops read, too. Returns the number of records in the largest of them, and in all.
     fn prepare_early(&mut self, plans: &[BatchPlan], rows: u64) -> Result<(u64, u64), Stop> {
-        let ends: HashSet<*const Block> = plans
+        // Blocks of which all reads are in this op; a batch reads a block once.
+        let several = if plans.len() > 1 { plans } else { &[] };
+        let ends: HashSet<*const Block> = several
             .iter()
             .flat_map(|plan| &plan.reads)
-            .filter(|read| read.is_last && !read.is_first)
+            .filter(|read| read.is_last && !read.is_first && read.prepares)
             .map(|read| Arc::as_ptr(&read.block))
             .collect();
         let (mut largest, mut all) = (0, 0);
@@ -205,7 +207,7 @@ impl Sequence {
             let block = &read.block;
             let is_early = read.is_first
                 && !read.is_only
-                && block.file.decoder.prepares()
+                && read.prepares
                 // In file order, a block that two ops share is prepared by the first that needs it.
                 && (self.is_shuffled || block.records > 2 * rows)
                 && !ends.contains(&Arc::as_ptr(block));

@@ -29,6 +29,9 @@ pub(crate) const KEPT_SHARE: u64 = 64;
 /// Bytes that a block counts for in addition to its payload.
 pub(crate) const BLOCK_BYTES: u64 = 512;
 
+/// Reads whose blocks are looked up at once: about as many as a processor waits for at a time.
+pub(crate) const FOUND_TOGETHER: usize = 8;
+
 /// Bytes that a worker writes before it counts them.
 pub(crate) const COUNTED_BYTES: u64 = 256 << 10;
 

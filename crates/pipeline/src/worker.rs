@@ -15,7 +15,7 @@ use crate::need::Need;
 use crate::ops::{Op, Queued, Work};
 use crate::pieces::{Builders, Ended, Made, MadePiece, PieceBatch};
 use crate::planner::{BatchPlan, BlockRead};
-use crate::reads::Reads;
+use crate::reads::{Found, Reads};
 use crate::stats::Counters;
 use crate::tuning::{COUNTED_BYTES, WAKE_TIME};
 
@@ -42,7 +42,7 @@ pub(crate) struct Context {
     pub(crate) missing: Option<u64>,
     /// Whether batches have columns of variable size.
     pub(crate) has_variable: bool,
-    /// Bytes that are written before they count.
+    /// Bytes that are written, or read, before they count.
     counted_bytes: u64,
 }
 
@@ -346,7 +346,7 @@ impl Worker {
                 break;
             }
             before += read.records;
-            if read.is_only || !read.prepares() {
+            if read.is_only || !read.prepares {
                 continue;
             }
             let payload = &read.block.payload;
@@ -540,9 +540,11 @@ impl Context {
         let mut growth = Growth {
             fixed,
             empty: slots.segment_bytes() as u64,
-            counted: 0,
             first_row: slots.row() as u64,
+            next_row: 0,
+            read_bytes: 0,
         };
+        self.count_later(&mut growth, slots);
         let mut left = rows;
         while left > 0
             && let Some(read) = reads.next()
@@ -608,29 +610,42 @@ impl Context {
         (growth, written): (&mut Growth, &mut Written),
     ) -> Result<Tally, ReadError> {
         let block = &*read.block;
-        let decoder = &*block.file.decoder;
         let own;
         let mut tally = Tally::default();
         let mut held = 0;
-        let prepared = if read.is_only && decoder.prepares() {
+        let (decoder, prepared, mut pos) = if let Some(found) = reads.found() {
+            let Found {
+                decoder,
+                prepared,
+                pos,
+            } = found;
+            (decoder, prepared, pos)
+        } else if read.is_only {
             // Decoded where it was prepared, and then let go: it stays in this worker's cache.
             own = self.prepare_own(read, reads, account)?;
             tally.add(&own.tally);
             held = own.held;
             written.only = written.only.max(held);
-            &own.prepared
+            let pos = block.nearest(read.first);
+            (&*block.file.decoder, &own.prepared, pos)
         } else {
-            self.shared(block, account.is_alone)?
+            let prepared = self.shared(block, account.is_alone)?;
+            let pos = block.nearest(read.first);
+            (&*block.file.decoder, prepared, pos)
         };
-        let mut pos = block.nearest(read.first);
+        if pos.record < read.first {
+            // It may have been published since.
+            pos = block.nearest(read.first);
+        }
         if pos.record < read.first {
             let found = decoder.seek(prepared, pos, read.first);
             pos = found.map_err(|error| block.error(error))?;
             block.publish(pos);
         }
+        growth.read_bytes += prepared.bytes() as u64;
         let mut left = records;
         while left > 0 {
-            let records = left.min(self.counted_records(growth, slots));
+            let records = left.min(growth.next_row - slots.row() as u64);
             left -= records;
             let upcoming = if left == 0 { reads.upcoming() } else { None };
             let decoded =
@@ -638,8 +653,9 @@ impl Context {
             let decoded = decoded.map_err(|error| block.error(error))?;
             pos = decoded.pos;
             tally.add(&decoded.tally);
-            if growth.written(slots) >= growth.counted + self.counted_bytes {
+            if slots.row() as u64 >= growth.next_row || growth.read_bytes >= self.counted_bytes {
                 growth.count(slots, account)?;
+                self.count_later(growth, slots);
             }
         }
         if pos.record == block.records {
@@ -652,12 +668,15 @@ impl Context {
         Ok(tally)
     }
 
-    /// The most records that are decoded before what they take is counted.
-    fn counted_records(&self, growth: &Growth, slots: &RowSlots<'_>) -> u64 {
+    /// Chooses the row at which what was written is counted next.
+    fn count_later(&self, growth: &mut Growth, slots: &RowSlots<'_>) {
+        growth.read_bytes = 0;
         if !self.has_variable {
-            return u64::MAX;
+            growth.next_row = u64::MAX;
+            return;
         }
-        let rows = slots.row() as u64 - growth.first_row;
+        let row = slots.row() as u64;
+        let rows = row - growth.first_row;
         let bytes = match rows {
             0 => self.costs.batch_bytes(1),
             rows => growth.written(slots) / rows,
@@ -668,7 +687,8 @@ impl Context {
         } else {
             bytes
         };
-        (self.counted_bytes / bytes.max(1)).max(LEAST_COUNTED)
+        let rows = (self.counted_bytes / bytes.max(1)).max(LEAST_COUNTED);
+        growth.next_row = row.saturating_add(rows);
     }
 }
 
@@ -681,9 +701,11 @@ struct Growth {
     fixed: u64,
     /// Bytes of the columns before the first row.
     empty: u64,
-    /// Bytes that were counted.
-    counted: u64,
     first_row: u64,
+    /// The row at which what was written is counted next, if not enough bytes are read before.
+    next_row: u64,
+    /// Bytes of the blocks that were read since.
+    read_bytes: u64,
 }
 
 impl Growth {
@@ -692,9 +714,8 @@ impl Growth {
     }
 
     /// Counts what is written.
-    fn count(&mut self, slots: &RowSlots<'_>, account: &mut Account) -> Result<(), Denied> {
-        self.counted = self.written(slots);
-        account.hold_batch(self.fixed + grown(self.counted))
+    fn count(&self, slots: &RowSlots<'_>, account: &mut Account) -> Result<(), Denied> {
+        account.hold_batch(self.fixed + grown(self.written(slots)))
     }
 }
 
