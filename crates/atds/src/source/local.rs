@@ -76,10 +76,8 @@ pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result
     std::os::unix::fs::FileExt::read_at(file, buffer, offset)
 }
 
-/// Reads from `offset` on; the answer may be short. One thread at a time.
-#[cfg(not(unix))]
-pub(crate) fn read_at(mut file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    use std::io::{Read, Seek, SeekFrom};
-    file.seek(SeekFrom::Start(offset))?;
-    file.read(buffer)
+/// Reads from `offset` on; the answer may be short.
+#[cfg(windows)]
+pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
 }
