@@ -5,25 +5,35 @@ use atds_pipeline::Options;
 use super::suite::{self, FileRows, Outcome, Suite, all, data, ensure, name, rows, same_rows};
 use crate::{ReadByHand, Row, read_by_hand};
 
-/// Runs over three files, the second of which is damaged; gives the outcome to `check`.
+/// Runs over three files, the second of which is damaged, and in file order the third, too; gives the
+/// outcome to `check`.
 fn damaged(
     suite: &Suite<'_>,
     check: impl Fn(&Outcome, &Damage) -> Result<(), String>,
 ) -> Result<(), String> {
     let files = data(3, 3, 10);
     for (block, row) in [(0, 0), (0, 9), (1, 4), (2, 0), (2, 9)] {
-        let bytes = files.iter().enumerate().map(|(i, file)| match i {
-            1 => suite.format.write_damaged(file, block, row),
-            _ => suite.format.write(file),
-        });
-        let sources = suite.files_of(bytes);
+        let mut bytes = [
+            suite.format.write(&files[0]),
+            suite.format.write_damaged(&files[1], block, row),
+            suite.format.write(&files[2]),
+        ];
+        let one_damaged = suite.files_of(bytes.clone());
+        // The first error is reported, whichever worker comes to its own first.
+        bytes[2] = suite.format.write_damaged(&files[2], 0, 1);
+        let two_damaged = suite.files_of(bytes);
         let before = 30 + 10 * block + row;
         for (threads, piece_rows) in [(1, None), (4, None), (4, Some(3))] {
             for (batch_size, buffer) in [(1, 0), (7, 0), (1000, 0), (7, 40)] {
                 let mut options = Options::new(batch_size);
                 (options.threads, options.shuffle_buffer_size) = (threads, buffer);
                 options.piece_rows = piece_rows;
-                let outcome = suite.run(&sources, &options, 0..3)?;
+                let files = if buffer == 0 {
+                    &two_damaged
+                } else {
+                    &one_damaged
+                };
+                let outcome = suite.run(files, &options, 0..3)?;
                 let damage = Damage {
                     block,
                     row,

@@ -84,6 +84,7 @@ pub const CHECKS: &[Check] = &[
         running::slow_consumer,
         Fault::IgnorePrefetch,
     ),
+    check("slow_memory", running::slow_memory, Fault::IgnoreLimit),
     check("damage_rows", damage::damage_rows, Fault::KeepBadRow),
     check("damage_error", damage::damage_error, Fault::ForgetRecord),
     check("damage_end", damage::damage_end, Fault::GoOnAfterError),
@@ -158,8 +159,8 @@ macro_rules! conformance {
             $crate::conformance! { @tests ($format)
                 in_order shuffled window same_seed other_seed other_stream other_epoch shuffled_files
                 shuffled_blocks epochs shards ranks threads batch_sizes blocks drop_remainder
-                memory_limit named_limit cancel stop stop_reading slow_consumer damage_rows
-                damage_error damage_end truncation changed_bytes late_source source_errors ranges
+                memory_limit named_limit cancel stop stop_reading slow_consumer slow_memory
+                damage_rows damage_error damage_end truncation changed_bytes late_source source_errors ranges
                 pieces positions rows_before resync
             }
         }

@@ -268,6 +268,36 @@ pub(super) fn slow_consumer(suite: &Suite<'_>) -> Result<(), String> {
     Ok(())
 }
 
+/// However many batches may be ready, they take no more memory than the limit, and not much less while
+/// the consumer is slow.
+pub(super) fn slow_memory(suite: &Suite<'_>) -> Result<(), String> {
+    // Enough for some batches, but not for all of them.
+    const LIMIT: u64 = 192 << 10;
+    let files = suite.files(&data(4, 50, 100));
+    for (threads, buffer) in [(1, 0), (3, 0), (3, 300)] {
+        let mut options = Options::new(100);
+        (options.threads, options.shuffle_buffer_size) = (threads, buffer);
+        (options.prefetch, options.read_size) = (10_000, 4096);
+        options.memory_limit = LIMIT;
+        let of = format!("{threads} threads, a buffer of {buffer}");
+        let mut running = suite.start(&files, &options, 0..1);
+        let mut found = 0;
+        while let Some(item) = running.next()? {
+            found += item.map_err(|error| format!("{error}, {of}"))?.len();
+            if found <= 500 {
+                settled(&running.decoded);
+            }
+        }
+        ensure!(found == 20_000, "{found} rows, {of}");
+        let (peak, limit) = (running.memory_peak(), LIMIT);
+        ensure!(
+            (limit / 2..=limit).contains(&peak),
+            "{peak} bytes were held of {limit}, {of}"
+        );
+    }
+    Ok(())
+}
+
 /// The number, once it changes no more.
 fn settled(rows: &AtomicU64) -> u64 {
     let (mut last, mut same) = (rows.load(Relaxed), 0);
