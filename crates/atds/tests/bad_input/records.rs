@@ -248,34 +248,6 @@ fn records_are_counted_from_the_start_of_the_block() {
     );
 }
 
-/// If a batch has several errors, the first one in the file is reported, whichever thread finds its
-/// error first.
-#[test]
-fn the_first_of_several_errors() {
-    for codec in [Codec::Null, Codec::Deflate] {
-        let folder = Folder::new();
-        let blocks = (0..40).map(|block| {
-            let mut record = fields();
-            if block % 10 == 7 {
-                record[TEXT] = vec![2, 0xff];
-            }
-            (1, record.concat())
-        });
-        folder.write("x.avro", &container(SCHEMA, codec, blocks));
-        for threads in [1, 2, 3, 8] {
-            for _ in 0..20 {
-                let dataset = folder.rows(100).threads(Threads::Fixed(threads));
-                let mut batches = dataset.build().unwrap().iter();
-                let before = batches.next().unwrap().unwrap();
-                assert_eq!(before.rows(), 7);
-                let error = batches.next().unwrap().unwrap_err();
-                assert_eq!(error.place.block, Some(7), "{error}");
-                assert_eq!(error.place.field.as_deref(), Some("text"));
-            }
-        }
-    }
-}
-
 /// The error comes after the valid records before it.
 #[test]
 fn a_block_of_no_records_with_bytes_stands_behind_good_ones() {

@@ -1,73 +1,13 @@
-//! The memory limit: a sufficient limit gives all batches, a smaller one an error. Neither depends
-//! on the number of threads.
+//! The memory limit: its message, and Avro files that would take memory out of proportion. What all
+//! formats share is in the conformance suite.
 
-use std::time::Duration;
-
-use atds::{
-    Batches, Codec, Column, DType, DatasetBuilder, Error, ErrorKind, Feature, Fill, Scalar, Threads,
-};
+use atds::{Codec, Column, DType, Error, ErrorKind, Feature, Fill, Scalar, Threads};
 use avro_decode::encode::write_long;
 
-use crate::common::{CODECS, Folder, container, read, read_all};
-
-/// The smallest limit that suffices, to within one percent.
-fn least(dataset: &DatasetBuilder) -> u64 {
-    let works = |limit| {
-        read(dataset.clone().memory_limit(limit).build().unwrap().iter())
-            .1
-            .is_none()
-    };
-    let (mut low, mut high) = (0, 1 << 24);
-    assert!(works(high) && !works(low));
-    while high - low > high / 100 {
-        let middle = low + (high - low) / 2;
-        if works(middle) {
-            high = middle
-        } else {
-            low = middle
-        }
-    }
-    high
-}
+use crate::common::{CODECS, Folder, container, read};
 
 fn is_memory_limit(error: &Error) -> bool {
     matches!(error.kind, ErrorKind::MemoryLimit { .. })
-}
-
-/// An upper bound on the bytes of the window and a batch, for batches of ten and a window of sixty.
-/// The test files are far larger.
-const WINDOW: u64 = 32_000;
-
-#[test]
-fn just_enough_is_enough_and_less_an_error_on_every_number_of_threads() {
-    for codec in [Codec::Null, Codec::Deflate] {
-        let folder = Folder::of_rows(3, 200, 10, codec);
-        let dataset = folder.rows(10).shuffle_buffer_size(50);
-        let expected = read_all(dataset.clone().build().unwrap().iter());
-        let one = dataset.clone().threads(Threads::Fixed(1));
-        let enough = least(&one);
-        assert!(enough < WINDOW, "{codec}: {enough}");
-
-        let mut batches_before = None;
-        for threads in [1, 2, 3, 4, 8] {
-            let dataset = dataset.clone().threads(Threads::Fixed(threads));
-            for prefetch in [0, 3] {
-                let just = dataset.clone().memory_limit(enough).prefetch(prefetch);
-                let mut batches = just.build().unwrap().iter();
-                assert_eq!(read_all(&mut batches), expected);
-                assert!(batches.stats().memory_peak <= enough);
-            }
-            let less = dataset.memory_limit(enough * 98 / 100).build().unwrap();
-            let (ids, error) = read(less.iter());
-            assert!(
-                is_memory_limit(&error.unwrap()),
-                "{codec}, {threads} threads"
-            );
-            assert_eq!(ids, expected[..ids.len()]);
-            // The same batches come before the error.
-            assert_eq!(*batches_before.get_or_insert(ids.len()), ids.len());
-        }
-    }
 }
 
 #[test]
@@ -88,74 +28,6 @@ fn the_error_names_the_limit_and_what_to_change() {
              it, or lower `shuffle_buffer_size` or `batch_size`"
         )
     );
-}
-
-#[test]
-fn the_limit_that_the_error_names_leads_to_one_that_does() {
-    let folder = Folder::of_rows(2, 300, 10, Codec::Deflate);
-    for threads in [1, 3] {
-        let dataset = folder.rows(100).shuffle_buffer_size(200);
-        let dataset = dataset.threads(Threads::Fixed(threads));
-        let enough = least(&dataset);
-        let mut limit = 1;
-        let (mut tries, mut error) = (0, None);
-        while tries == 0 || error.is_some() {
-            error = read(dataset.clone().memory_limit(limit).build().unwrap().iter()).1;
-            if let Some(error) = &error {
-                let ErrorKind::MemoryLimit { needed, .. } = error.kind else {
-                    panic!("{error}");
-                };
-                assert!(needed > limit);
-                limit = needed;
-            }
-            tries += 1;
-        }
-        assert!(
-            tries > 1 && limit < 2 * enough,
-            "{limit}, {enough} is enough"
-        );
-    }
-}
-
-/// Takes each batch after a pause, in which the pipeline can run ahead. The limit must hold for any
-/// pause; a pause only makes a fault likely to show.
-fn slowly(batches: &mut Batches) -> u64 {
-    let mut records = 0;
-    loop {
-        std::thread::sleep(Duration::from_millis(1));
-        match batches.next() {
-            Some(batch) => records += batch.unwrap().rows() as u64,
-            None => return records,
-        }
-    }
-}
-
-#[test]
-fn a_slow_consumer_does_not_raise_the_peak_above_the_limit() {
-    for codec in CODECS {
-        let folder = Folder::of_rows(3, 400, 10, codec);
-        let dataset = folder.rows(20).shuffle_buffer_size(50).prefetch(1_000);
-        let limit = 2 * least(&dataset);
-        for threads in [1, 3] {
-            let dataset = dataset.clone().threads(Threads::Fixed(threads));
-            let mut batches = dataset.memory_limit(limit).build().unwrap().iter();
-            let records = slowly(&mut batches);
-            let peak = batches.stats().memory_peak;
-            assert!(peak <= limit, "{codec}: {peak} of {limit}");
-            assert_eq!(records, 400 + 401 + 402);
-        }
-    }
-}
-
-#[test]
-fn prefetch_is_bounded_by_the_limit_and_not_by_its_number() {
-    let folder = Folder::of_rows(3, 500, 10, Codec::Deflate);
-    let limit = 30_000;
-    let dataset = folder.rows(20).prefetch(1_024).memory_limit(limit);
-    let mut batches = dataset.build().unwrap().iter();
-    assert_eq!(slowly(&mut batches), 500 + 501 + 502);
-    let peak = batches.stats().memory_peak;
-    assert!((limit / 2..=limit).contains(&peak), "{peak} of {limit}");
 }
 
 /// A block decompresses to far more bytes than it takes in the file.

@@ -1,13 +1,12 @@
-//! Slices and shards. Each record of an epoch is in exactly one shard.
+//! Slices and shards of a data set: their sizes, and what cannot be sliced. What all formats share is
+//! in the conformance suite.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use atds::{Codec, Dataset, DatasetBuilder, ErrorKind, Threads};
-use proptest::collection::vec;
-use proptest::prelude::*;
 
-use crate::common::{CODECS, Folder, Row, SCHEMA, container, read_all, rows_file};
+use crate::common::{Folder, Row, SCHEMA, container, read_all, rows_file};
 
 fn ids(dataset: &Dataset, epoch: u64) -> Vec<i64> {
     read_all(dataset.epoch(epoch)).concat()
@@ -26,50 +25,6 @@ fn folder() -> Folder {
 fn shuffled(folder: &Folder) -> DatasetBuilder {
     let dataset = folder.rows(8).shuffle_buffer_size(20).seed(3);
     dataset.shuffle_files(true).shuffle_blocks(true)
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-
-    #[test]
-    fn a_slice_is_those_records_of_the_epoch(
-        files in vec((0..CODECS.len(), vec(0..30usize, 0..8)), 1..4),
-        cuts in (0.0..=1.0f64, 0.0..=1.0f64),
-        batch_size in 1..60usize,
-        threads in 1..4usize,
-        mmap: bool,
-        order in (any::<bool>(), any::<bool>(), any::<u64>()),
-    ) {
-        let folder = Folder::new();
-        let mut next = 0;
-        for (i, (codec, counts)) in files.iter().enumerate() {
-            let blocks = counts.iter().map(|&count| {
-                let ids = next..next + count as i64;
-                next = ids.end;
-                (count as u64, ids.flat_map(|id| Row::new(id).encode()).collect())
-            });
-            folder.write(&format!("{i}.avro"), &container(SCHEMA, CODECS[*codec], blocks));
-        }
-        let (shuffle_files, shuffle_blocks, epoch) = order;
-        let dataset = folder
-            .rows(batch_size)
-            .threads(Threads::Fixed(threads))
-            .mmap(mmap)
-            .shuffle_files(shuffle_files)
-            .shuffle_blocks(shuffle_blocks)
-            .build()
-            .unwrap();
-        let all = ids(&dataset, epoch);
-        prop_assert_eq!(all.len() as i64, next);
-        let place = |cut: f64| (cut * all.len() as f64) as usize;
-        let (start, end) = (place(cuts.0.min(cuts.1)), place(cuts.0.max(cuts.1)));
-        let counts = dataset.file_records().unwrap();
-        let slice = dataset.slice(start as u64..end as u64, counts).unwrap();
-        prop_assert_eq!(slice.num_records().unwrap(), (end - start) as u64);
-        let found = read_all(slice.epoch(epoch));
-        let expected: Vec<_> = all[start..end].chunks(batch_size).map(<[i64]>::to_vec).collect();
-        prop_assert_eq!(found, expected);
-    }
 }
 
 #[test]
@@ -100,44 +55,6 @@ fn the_only_shard_is_all() {
         let dataset = dataset.build().unwrap();
         let only = dataset.shard(0, 1).unwrap();
         assert_eq!(read_all(only.epoch(2)), read_all(dataset.epoch(2)));
-    }
-}
-
-#[test]
-fn shards_have_other_records_in_every_epoch_where_files_or_blocks_are_shuffled() {
-    let folder = folder();
-    for (files, blocks, differ) in [
-        (true, false, true),
-        (false, true, true),
-        (false, false, false),
-    ] {
-        let dataset = folder.rows(8).shuffle_buffer_size(10).seed(1);
-        let dataset = dataset.shuffle_files(files).shuffle_blocks(blocks);
-        let shard = dataset.build().unwrap().shard(0, 3).unwrap();
-        let sorted = |epoch| {
-            let mut ids = ids(&shard, epoch);
-            ids.sort();
-            ids
-        };
-        assert_eq!((1..6).any(|epoch| sorted(epoch) != sorted(0)), differ);
-    }
-}
-
-#[test]
-fn the_order_of_a_shard_does_not_depend_on_threads() {
-    let folder = folder();
-    let read = |threads| {
-        let dataset = shuffled(&folder).threads(threads).build().unwrap();
-        ids(&dataset.shard(1, 3).unwrap(), 4)
-    };
-    let one = read(Threads::Fixed(1));
-    for threads in [
-        Threads::Fixed(2),
-        Threads::Fixed(5),
-        Threads::Auto,
-        Threads::UpTo(2),
-    ] {
-        assert_eq!(read(threads), one, "{threads:?}");
     }
 }
 
