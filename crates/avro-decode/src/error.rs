@@ -203,6 +203,9 @@ pub enum DecodeErrorKind {
         crate::limits::MAX_FILLED_PARTS
     )]
     DefaultsTooLarge,
+    /// The columns take more than [`RowSlots::room`](tensor_batch::RowSlots::room) allows.
+    #[error("the columns need more memory than there is")]
+    NoRoom,
     /// A value is null, and the feature has no default and no mask.
     #[error("a null, where the feature has neither a `default` nor a `mask`")]
     Null,

@@ -64,6 +64,9 @@ pub const MAX_FILLED_PARTS: usize = 1 << 22;
 /// name a record repeatedly can lead an expression through exponentially many types.
 pub const MAX_PLAN_PARTS: usize = 1 << 20;
 
+/// Maximum number of items in arrays that are read before the sizes of columns are looked at.
+pub(crate) const MAX_UNCHECKED_ITEMS: usize = 1 << 14;
+
 /// Minimum size of a batch in bytes for prefetching the memory that is written next. Smaller
 /// batches stay in the caches of a core, together with the batches that they alternate with.
 pub(crate) const LARGE_BATCH_BYTES: usize = 2 << 20;

@@ -40,9 +40,13 @@ pub trait Decoder: Send + Sync + fmt::Debug {
     /// after them. `upcoming` is what the worker decodes next: the decoder may have the processor
     /// load it.
     ///
+    /// A record with long lists must not take much more memory than [`RowSlots::room`] before it is
+    /// noticed.
+    ///
     /// # Errors
     /// A record is damaged or does not fit what is asked for. The rows before it are written and
-    /// counted in `rows`; the error's record counts in the block.
+    /// counted in `rows`; the error's record counts in the block. If there is no room, the error is
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit).
     fn decode(
         &self,
         block: &Prepared,

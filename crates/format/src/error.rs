@@ -31,7 +31,8 @@ pub struct Error {
 pub enum ErrorKind {
     /// The source could not read.
     Io(Arc<io::Error>),
-    /// A prepared block would be larger than the limit that the pipeline gave.
+    /// A prepared block would be larger than the limit that the pipeline gave, or the columns of a
+    /// record larger than [`RowSlots::room`](tensor_batch::RowSlots::room).
     Limit {
         /// The size in bytes that is needed, if it is known.
         needed: Option<u64>,

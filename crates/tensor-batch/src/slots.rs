@@ -18,6 +18,9 @@ pub struct RowSlots<'a> {
     rows: usize,
     filled: usize,
     batch_bytes: usize,
+    /// The most bytes of the segments, and how many of them were left when it was set.
+    most_bytes: usize,
+    room: usize,
     columns: Vec<Slot<'a>>,
 }
 
@@ -29,6 +32,8 @@ impl<'a> RowSlots<'a> {
             rows,
             filled: 0,
             batch_bytes,
+            most_bytes: usize::MAX,
+            room: usize::MAX,
             columns: Vec::new(),
         }
     }
@@ -82,6 +87,25 @@ impl<'a> RowSlots<'a> {
             _ => 0,
         });
         segments.sum()
+    }
+
+    /// Says that segments may take `bytes` bytes more. Whoever writes rows looks at
+    /// [`room`](Self::room) before it writes an array of many values, and at
+    /// [`is_over`](Self::is_over) now and then. Without this call there is no limit.
+    pub fn set_room(&mut self, bytes: usize) {
+        self.room = bytes;
+        self.most_bytes = self.segment_bytes().saturating_add(bytes);
+    }
+
+    /// Bytes that segments might take more when [`set_room`](Self::set_room) was called.
+    #[inline]
+    pub fn room(&self) -> usize {
+        self.room
+    }
+
+    /// Whether the segments have taken more than they may.
+    pub fn is_over(&self) -> bool {
+        self.segment_bytes() > self.most_bytes
     }
 
     /// The slot of each column, in the order of the batch's columns.

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use atds_format::{
-    BlockDesc, Blocks, Decoded, Decoder, Error, FileInfo, Format, Location, Match, Next, Payload,
-    Pos, PrepareJob, Prepared, Scratch, Tally, Upcoming,
+    BlockDesc, Blocks, Decoded, Decoder, Error, ErrorKind, FileInfo, Format, Location, Match, Next,
+    Payload, Pos, PrepareJob, Prepared, Scratch, Tally, Upcoming,
 };
 use avro_block::{
     Block, Codec, DecompressBuffer, DecompressError, DecompressJob, Decompressor, Frame, Framer,
@@ -396,8 +396,11 @@ impl Decoder for AvroDecoder {
 
 #[cold]
 fn decode_error(error: avro_decode::DecodeError, first: u64) -> Error {
-    let mut located =
-        Error::format(avro::ErrorKind::Decode(error.kind)).at_prepared(error.offset as u64);
+    let located = match error.kind {
+        avro_decode::DecodeErrorKind::NoRoom => Error::new(ErrorKind::Limit { needed: None }),
+        kind => Error::format(avro::ErrorKind::Decode(kind)),
+    };
+    let mut located = located.at_prepared(error.offset as u64);
     located.record = error.record.map(|record| first + record);
     located.field = error.field;
     located

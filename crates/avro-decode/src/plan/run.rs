@@ -12,9 +12,9 @@ use super::output::{Length, OutputLayout};
 use super::program::{Action, Default, Each, List, Operation, Pick, Program, Which};
 use super::scratch::Scratch;
 use super::state::State;
-use super::values::{columns, end_list, raise, wrong_length};
+use super::values::{columns, end_list, no_room, raise, wrong_length};
 use super::{Plan, SLOTS};
-use crate::limits::MAX_FILLED_PARTS;
+use crate::limits::{MAX_FILLED_PARTS, MAX_UNCHECKED_ITEMS};
 use crate::{DecodeError, DecodeErrorKind};
 
 /// The state of a plan that runs on some records.
@@ -112,6 +112,27 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
         self.slots.advance();
         self.batch_row += 1;
         Ok(())
+    }
+
+    /// Counts the items of an array. Every so many, an error if columns take more memory than they may:
+    /// a record can have any number of arrays.
+    #[inline]
+    pub(super) fn count_items(&mut self, items: usize) -> Result<(), Fault> {
+        let unchecked = &mut self.state.unchecked_items;
+        *unchecked += items + 1;
+        if *unchecked > MAX_UNCHECKED_ITEMS {
+            return self.check_room();
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn check_room(&mut self) -> Result<(), Fault> {
+        self.state.unchecked_items = 0;
+        match self.slots.is_over() {
+            true => Err(no_room()),
+            false => Ok(()),
+        }
     }
 
     #[inline(never)] // Few plans have operands.
@@ -248,6 +269,7 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
                     self.check_most(each, count + 1, start, cursor)?;
                 }
                 self.state.registers[each.register] = count as i64;
+                self.count_items(0)?;
                 self.program(&each.item, cursor)?;
                 count += 1;
             }
@@ -272,6 +294,7 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
                     skip_key(cursor)?;
                 }
                 self.state.registers[each.register] = number as i64;
+                self.count_items(0)?;
                 self.program(&each.item, cursor)?;
             }
             Ok::<_, Stop>(())

@@ -17,6 +17,12 @@ pub(crate) trait Sink {
     /// Reads the next `n` values. `n` is at most the number of remaining bytes.
     fn take(&mut self, cursor: &mut Cursor<'_>, n: usize) -> Result<(), Fault>;
 
+    /// Bytes that a value takes at least in memory that is made for it.
+    #[inline]
+    fn value_bytes(&self) -> usize {
+        0
+    }
+
     /// Whether missing values can be filled.
     fn fills(&self) -> bool;
 
@@ -154,6 +160,11 @@ impl<P: Primitive> Sink for Append<'_, P> {
     }
 
     #[inline]
+    fn value_bytes(&self) -> usize {
+        size_of::<RawOf<P>>()
+    }
+
+    #[inline]
     fn fills(&self) -> bool {
         self.fill.is_some()
     }
@@ -177,6 +188,12 @@ pub(crate) struct AppendStrings<'a> {
 }
 
 impl Sink for AppendStrings<'_> {
+    #[inline]
+    fn value_bytes(&self) -> usize {
+        // The end of the string.
+        size_of::<i64>()
+    }
+
     #[inline]
     fn take(&mut self, cursor: &mut Cursor<'_>, n: usize) -> Result<(), Fault> {
         self.mask.put(n, true);
@@ -282,6 +299,12 @@ pub(crate) struct ConvertAppend<'a> {
 }
 
 impl Sink for ConvertAppend<'_> {
+    #[inline]
+    fn value_bytes(&self) -> usize {
+        let size = self.values.dtype().size().unwrap_or(size_of::<i64>());
+        size * self.conversion.width()
+    }
+
     fn take(&mut self, cursor: &mut Cursor<'_>, n: usize) -> Result<(), Fault> {
         let elements = n * self.conversion.width();
         self.mask.put(elements, true);

@@ -9,7 +9,7 @@ use super::program::{Coding, Items};
 use super::run::Run;
 use super::sink::Mask;
 use super::sparse_row::SparseRow;
-use super::values::{Kernel, array, columns};
+use super::values::{Kernel, array, columns, no_room};
 use super::{OutOfBounds, SLOTS};
 use crate::DecodeErrorKind;
 use crate::convert::Source;
@@ -74,22 +74,26 @@ impl<'x> Run<'x, '_, '_> {
         cursor: &mut Cursor<'x>,
     ) -> Result<(), Fault> {
         let output = &self.plan.outputs[sparse.output];
+        let room = self.slots.room();
         let (values, mask) = columns(self.slots.columns(), output);
         let segment = values.segment().expect(SLOTS);
         let prefetch = self.state.output_prefetch;
+        let first = segment.values.len();
         if let Some(row) = &sparse.row
-            && row.read(cursor, segment, self.batch_row, prefetch)
+            && row.read(cursor, segment, (self.batch_row, room), prefetch)
         {
-            return Ok(());
+            let count = segment.values.len() - first;
+            return self.count_items(count);
         }
         let end = prefetch.end_of(segment);
         let mask = mask.map(|slot| slot.segment().expect(SLOTS));
-        let dropped = sparse.read(cursor, segment, mask, output, self.batch_row)?;
+        let dropped = sparse.read(cursor, segment, mask, output, (self.batch_row, room))?;
         if let Some(end) = end {
             end.ask(segment);
         }
         self.state.dropped += dropped as u64;
-        Ok(())
+        let count = segment.values.len() - first;
+        self.count_items(count + dropped)
     }
 }
 
@@ -102,7 +106,7 @@ impl SparseRecord {
         segment: &mut Segment,
         mut mask: Option<&mut Segment>,
         output: &Output,
-        batch_row: i64,
+        (batch_row, room): (i64, usize),
     ) -> Result<usize, Fault> {
         let mut row = Row {
             count: None,
@@ -123,12 +127,20 @@ impl SparseRecord {
             }
             let count = match field.role {
                 _ if !is_list => 0,
-                Role::Values => {
-                    field.read_values(cursor, &mut segment.values, mask.as_deref_mut(), output)?
-                }
-                Role::Indices(dimension) => {
-                    self.read_indices(cursor, field, dimension, segment, batch_row, &mut row)?
-                }
+                Role::Values => field.read_values(
+                    cursor,
+                    &mut segment.values,
+                    mask.as_deref_mut(),
+                    (output, room),
+                )?,
+                Role::Indices(dimension) => self.read_indices(
+                    cursor,
+                    field,
+                    dimension,
+                    segment,
+                    (batch_row, room),
+                    &mut row,
+                )?,
             };
             let expected = *row.count.get_or_insert(count);
             if count != expected {
@@ -158,7 +170,7 @@ impl SparseRecord {
         field: &SparseField,
         dimension: usize,
         segment: &mut Segment,
-        batch_row: i64,
+        (batch_row, room): (i64, usize),
         row: &mut Row,
     ) -> Result<usize, Fault> {
         let with_row = usize::from(self.layout == Layout::Coo);
@@ -178,6 +190,9 @@ impl SparseRecord {
                 let start = row.first_index + seen * stride;
                 &mut indices.as_mut_slice()[start..start + n * stride]
             } else {
+                if n.saturating_mul(stride * size_of::<i64>()) > room {
+                    return Err(no_room());
+                }
                 indices.append(n * stride)
             };
             for coordinates in entries.chunks_exact_mut(stride) {
@@ -267,7 +282,7 @@ impl SparseField {
         cursor: &mut Cursor<'_>,
         values: &mut Values,
         mask: Option<&mut Segment>,
-        output: &Output,
+        (output, room): (&Output, usize),
     ) -> Result<usize, Fault> {
         let items = Items {
             min_item: self.min_item,
@@ -280,6 +295,7 @@ impl SparseField {
             nullable: self.nullable,
             items: Some(&items),
             slice: None,
+            room,
         };
         kernel.append(cursor, values, Mask::of_segment(mask), output.fill.as_ref())
     }

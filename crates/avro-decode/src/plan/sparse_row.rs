@@ -64,18 +64,20 @@ impl SparseRow {
         &self,
         cursor: &mut Cursor<'_>,
         segment: &mut Segment,
-        batch_row: i64,
+        (batch_row, room): (i64, usize),
         prefetch: OutputPrefetch,
     ) -> bool {
         let (values, indices) = (segment.values.len(), segment.indices.len());
         let begin = cursor.position();
         let read = if self.indices_first {
-            self.read_indices(cursor, segment, batch_row, prefetch)
-                .filter(|(count, _)| self.read_values(cursor, segment, prefetch) == Some(*count))
+            self.read_indices(cursor, segment, (batch_row, room), prefetch)
+                .filter(|(count, _)| {
+                    self.read_values(cursor, segment, room, prefetch) == Some(*count)
+                })
         } else {
-            self.read_values(cursor, segment, prefetch)
+            self.read_values(cursor, segment, room, prefetch)
                 .and_then(|count| {
-                    self.read_indices(cursor, segment, batch_row, prefetch)
+                    self.read_indices(cursor, segment, (batch_row, room), prefetch)
                         .filter(|(indices, _)| *indices == count)
                 })
         };
@@ -98,13 +100,17 @@ impl SparseRow {
         &self,
         cursor: &mut Cursor<'_>,
         segment: &mut Segment,
-        row: i64,
+        (row, room): (i64, usize),
         prefetch: OutputPrefetch,
     ) -> Option<(usize, i64)> {
         let mut extent = segment.extents[0];
         let count = cursor.whole_array()?;
         if count == 0 {
             return Some((0, extent));
+        }
+        if count.saturating_mul(2 * size_of::<i64>()) > room {
+            // The general path finds whether there is memory.
+            return None;
         }
         let (kernels, data, end) = (Kernels::fastest(), cursor.rest(), self.end);
         let len = match self.layout {
@@ -138,11 +144,15 @@ impl SparseRow {
         &self,
         cursor: &mut Cursor<'_>,
         segment: &mut Segment,
+        room: usize,
         prefetch: OutputPrefetch,
     ) -> Option<usize> {
         let count = cursor.whole_array()?;
         if count == 0 {
             return Some(0);
+        }
+        if count.saturating_mul(size_of::<i64>()) > room {
+            return None;
         }
         for_leaf!(self.values, P => {
             let values = &mut segment.values;

@@ -22,6 +22,8 @@ pub(super) struct State {
     pub(super) predicted: Vec<PredictedLen>,
     /// Number of values, and bytes of strings, from the reader's defaults so far.
     pub(super) filled_parts: usize,
+    /// Number of items of arrays since the sizes of columns were looked at.
+    pub(super) unchecked_items: usize,
     /// Number of sparse entries dropped for an index outside their dimension.
     pub(super) dropped: u64,
     /// Number of lists that were cut to the length of their dimension.

@@ -30,12 +30,14 @@ impl<'x> Run<'x, '_, '_> {
         if let OutputLayout::Dense { strides } = &output.layout {
             return self.read_dense(output, strides, read, items, cursor);
         }
+        let room = self.slots.room();
         let (values, mask) = columns(self.slots.columns(), output);
         let segment = values.segment().expect(SLOTS);
         let end = self.state.output_prefetch.end_of(segment);
         let mut mask = mask.map(|slot| slot.segment().expect(SLOTS));
         let skips = &self.plan.skips;
         let mut kernel = Kernel::new(read, items, skips, &mut self.state.truncated);
+        kernel.room = room;
         let fill = output.fill.as_ref();
         let mask_values = Mask::of_segment(mask.as_deref_mut());
         let count = kernel.append(cursor, &mut segment.values, mask_values, fill)?;
@@ -50,6 +52,10 @@ impl<'x> Run<'x, '_, '_> {
                     path = [0; MAX_RANK + 1];
                     self.state.path(&mut path, self.batch_row, &read.registers)
                 };
+                let indices = (path.len() + 1).saturating_mul(size_of::<i64>());
+                if list.unwrap_or(0).saturating_mul(indices) > room {
+                    return Err(no_room());
+                }
                 push_coordinates(&mut segment.indices, path, list);
                 match list {
                     _ if *by_values => raise_to_values(&mut segment.extents, path, list),
@@ -71,7 +77,7 @@ impl<'x> Run<'x, '_, '_> {
         if let Some(end) = end {
             end.ask(segment);
         }
-        Ok(())
+        self.count_items(count)
     }
 
     #[inline]
@@ -220,6 +226,8 @@ pub(super) struct Kernel<'x> {
     pub(super) items: Option<&'x Items>,
     /// The state for reading a slice of the array.
     pub(super) slice: Option<SliceKernel<'x>>,
+    /// The most bytes of the values.
+    pub(super) room: usize,
 }
 
 /// Reads a slice of an array.
@@ -249,6 +257,7 @@ impl<'x> Kernel<'x> {
                 skips,
                 truncated,
             }),
+            room: usize::MAX,
         }
     }
 
@@ -289,22 +298,25 @@ impl<'x> Kernel<'x> {
     #[inline]
     fn run<S: Sink>(&mut self, cursor: &mut Cursor<'_>, sink: &mut S) -> Result<usize, Fault> {
         let (nullable, width) = (self.nullable, self.source.width());
+        let room = self.room;
         match (self.items, &mut self.slice) {
             (None, _) => {
                 leaves(cursor, nullable, 1, width, sink)?;
                 Ok(width)
             }
             (Some(items), slice) if items.coding != Coding::Blocks => {
-                octets(cursor, items, slice.as_mut(), sink)
+                octets(cursor, items, slice.as_mut(), room, sink)
             }
             (Some(items), Some(kernel)) => {
                 let read = array_slice(cursor, items, kernel.slice, kernel.skips, |cursor, n| {
+                    check_room(sink, n, room)?;
                     leaves(cursor, nullable, n, width, sink)
                 })?;
                 *kernel.truncated += u64::from(read.is_cut);
                 Ok(read.count)
             }
             (Some(items), None) => array(cursor, items.min_item, items.length, |cursor, _, n| {
+                check_room(sink, n, room)?;
                 leaves(cursor, nullable, n, width, sink)
             }),
         }
@@ -331,6 +343,7 @@ fn octets<S: Sink>(
     cursor: &mut Cursor<'_>,
     items: &Items,
     slice: Option<&mut SliceKernel<'_>>,
+    room: usize,
     sink: &mut S,
 ) -> Result<usize, Fault> {
     let start = *cursor;
@@ -357,6 +370,7 @@ fn octets<S: Sink>(
         *cursor = start;
         return Err(fault);
     }
+    check_room(sink, count, room)?;
     sink.take(cursor, count)?;
     *cursor = end;
     if let Some(kernel) = slice
@@ -365,6 +379,20 @@ fn octets<S: Sink>(
         *kernel.truncated += 1;
     }
     Ok(count)
+}
+
+/// An error if `n` values take more than `room` bytes: before memory is made for them.
+#[inline]
+fn check_room<S: Sink>(sink: &S, n: usize, room: usize) -> Result<(), Fault> {
+    match n.saturating_mul(sink.value_bytes()) > room {
+        true => Err(no_room()),
+        false => Ok(()),
+    }
+}
+
+#[cold]
+pub(super) fn no_room() -> Fault {
+    Box::new(DecodeErrorKind::NoRoom)
 }
 
 /// Reads `n` values.
