@@ -54,6 +54,14 @@ impl Account {
         }
     }
 
+    /// Bytes that the op could use more.
+    pub(crate) fn left(&self) -> u64 {
+        if self.is_alone {
+            self.flow.memory.clear_caches();
+        }
+        (self.lease.bytes() - self.used).saturating_add(self.flow.memory.left())
+    }
+
     /// Uses `bytes` less.
     pub(crate) fn give(&mut self, bytes: u64) {
         self.used = self.used.saturating_sub(bytes);

@@ -149,7 +149,7 @@ impl Fetcher {
     }
 
     /// Bytes of the reads that were not taken.
-    fn under_way(&self) -> u64 {
+    pub(crate) fn under_way(&self) -> u64 {
         let lens = self
             .reads
             .iter()
@@ -216,7 +216,9 @@ impl Fetcher {
             // A file answers soon: what is read ahead of it is never the memory that a batch lacks.
             let spared = 64 * self.read_size.saturating_mul(self.reads.len() as u64 + 1);
             let is_scarce = self.is_read_by_workers() && self.flow.memory.left() < spared;
-            if is_beyond || is_scarce || !self.has_memory(self.read_size) {
+            // Half of what may be ahead is for the payloads that are cut from it.
+            let bytes = self.read_size + self.flow.memory.ahead_limit() / 2;
+            if is_beyond || is_scarce || !self.has_memory(bytes) {
                 return Ok(());
             }
             self.request(start..start + self.read_size, false)?;
@@ -409,7 +411,8 @@ impl BufferPool for Counted {
         } = &*self.pool;
         let mut buffers = kept.lock();
         // A source may have made it larger.
-        if buffers.len() < READS_UNDER_WAY && memory.capacity() == self.bytes {
+        let is_kept = buffers.len() < READS_UNDER_WAY && !count.is_scarce();
+        if is_kept && memory.capacity() == self.bytes {
             buffers.push(memory);
         } else {
             count.remove(self.bytes as u64);

@@ -64,6 +64,8 @@ pub(crate) struct Flow {
     /// The bytes of all payloads until the first batch was drawn that is not queued yet.
     unqueued: AtomicU64,
     costs: Arc<Costs>,
+    /// Bytes of read buffers that are used in part.
+    partly_used: u64,
     /// Number of batches that may wait for the consumer.
     prefetch: usize,
     workers: usize,
@@ -158,6 +160,7 @@ impl Flow {
         memory: Arc<Memory>,
         costs: Arc<Costs>,
         counters: Arc<Counters>,
+        read_size: usize,
         prefetch: usize,
         workers: usize,
     ) -> Self {
@@ -173,6 +176,7 @@ impl Flow {
             memory,
             unqueued: AtomicU64::new(u64::MAX),
             costs,
+            partly_used: 2 * read_size as u64,
             prefetch: prefetch.max(1),
             workers,
         }
@@ -287,7 +291,8 @@ impl Flow {
     fn is_ahead(&self, state: &State, total: u64, bytes: u64) -> bool {
         let unqueued = self.unqueued.load(Relaxed);
         let until = state.totals.get(state.ready).copied().unwrap_or(unqueued);
-        let ahead = total.saturating_sub(until).saturating_add(bytes);
+        let ahead = total.saturating_sub(until) + self.partly_used;
+        let ahead = ahead.saturating_add(bytes);
         // Without an unfinished batch, the next to be drawn needs it.
         until == u64::MAX || ahead <= self.memory.ahead_limit()
     }
@@ -371,7 +376,10 @@ impl Flow {
             {
                 let queued = state.queue.pop_front()?;
                 state.running += 1;
-                state.is_alone = queued.is_alone;
+                if queued.is_alone {
+                    state.is_alone = true;
+                    self.memory.set_scarce(true);
+                }
                 let wakes = state.waiting.workers > 0 && self.has_work(&state);
                 let planner = self.wakes_planner(&state);
                 drop(state);
@@ -442,6 +450,19 @@ impl Flow {
             // Batches that are ready are in the way, until the consumer takes them.
             state = self.wait_for_turn(state);
         }
+    }
+
+    /// Waits until no batch is ready. Returns whether any was.
+    pub(crate) fn wait_for_consumer(&self) -> Result<bool, Denied> {
+        let mut state = self.lock();
+        let has_ready = state.ready > 0;
+        while state.ready > 0 {
+            if self.is_stopped() || state.has_failed {
+                return Err(Denied::Cancelled);
+            }
+            state = self.wait_for_turn(state);
+        }
+        Ok(has_ready)
     }
 
     /// Gives a batch of op `seq` to the consumer's side, unless memory is so scarce that it must be
@@ -540,7 +561,9 @@ impl Flow {
         let mut state = self.lock();
         state.running -= 1;
         if state.running == 0 {
-            state.is_alone = false;
+            if std::mem::take(&mut state.is_alone) {
+                self.memory.set_scarce(false);
+            }
             if state.ready >= self.prefetch && !state.queue.is_empty() {
                 state.full_since = Some(Instant::now());
             }

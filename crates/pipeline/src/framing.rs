@@ -457,10 +457,11 @@ impl Framing {
         let joined = file.joined.take();
         let at = addresses(bytes);
         let is_slice = file.pushed.contains(&at.start) && !bytes.is_empty();
-        let is_small_file = file
-            .fetcher
-            .size()
-            .is_some_and(|size| size <= file.fetcher.read_size());
+        let read_size = file.fetcher.read_size();
+        let is_small_file = match file.fetcher.size() {
+            Some(size) => size <= read_size,
+            None => (file.pushed.len() as u64) < read_size / 4,
+        };
         let (bytes, lease) = if !is_slice {
             // Joined from several reads, or a slice of what was not read to our buffers.
             let len = bytes.len() as u64;
@@ -499,7 +500,10 @@ impl Framing {
 
     /// A lease for `bytes` bytes of a payload.
     fn payload_lease(&mut self, file: &File, bytes: u64) -> Result<Lease, Stop> {
-        let total = self.planner.total();
+        if bytes == 0 {
+            return Ok(Lease::none(&self.flow.memory));
+        }
+        let total = self.planner.total() + file.fetcher.under_way();
         if !self.flow.has_ahead(total, bytes) {
             // What waits here may be what holds the memory.
             self.sequence.flush()?;

@@ -7,7 +7,8 @@ use crate::account::Account;
 use crate::block::Block;
 use crate::memory::Lease;
 use crate::planner::{BatchPlan, BlockRead};
-use crate::worker::{Context, Written};
+use crate::prepare::needed_limit;
+use crate::worker::{Context, Written, ungrown};
 
 /// Records that are decoded at a time.
 const RECORDS: u64 = 16;
@@ -87,12 +88,20 @@ impl Context {
                 let mut slots = builder.slots(&[records as usize]);
                 let slots = &mut slots[0];
                 let empty = slots.segment_bytes();
+                // Of one that does not fit alone, at least this is found.
+                slots.set_room(ungrown(self.flow.memory.limit()));
                 let decoded = decoder.decode(prepared, pos, records, slots, &mut scratch, None);
                 sizes.variable += (slots.segment_bytes() - empty) as u64;
                 decoded
             };
-            let Ok(decoded) = decoded else {
-                return;
+            let decoded = match decoded {
+                Ok(decoded) => decoded,
+                Err(error) => {
+                    if needed_limit(&error).is_some() {
+                        sizes.variable = sizes.variable.saturating_add(self.flow.memory.limit());
+                    }
+                    return;
+                }
             };
             *row_padded = (*row_padded).max(builder.padded_bytes().div_ceil(records));
             pos = decoded.pos;

@@ -1,7 +1,10 @@
 //! Counts the memory of one iteration against its limit.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicBool, AtomicU64,
+    Ordering::{Relaxed, SeqCst},
+};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tensor_batch::KeepMemory;
@@ -22,6 +25,8 @@ pub(crate) struct Memory {
     peak: AtomicU64,
     early: AtomicU64,
     window_peak: AtomicU64,
+    /// Whether nothing is kept for reuse.
+    is_scarce: AtomicBool,
     caches: Mutex<Vec<Box<dyn Cache>>>,
 }
 
@@ -45,6 +50,7 @@ impl Memory {
             peak: AtomicU64::new(0),
             early: AtomicU64::new(0),
             window_peak: AtomicU64::new(0),
+            is_scarce: AtomicBool::new(false),
             caches: Mutex::default(),
         }
     }
@@ -138,6 +144,18 @@ impl Memory {
         caches.retain(|cache| cache.clear());
     }
 
+    /// Says whether an op runs alone: then nothing is kept for reuse.
+    pub(crate) fn set_scarce(&self, is_scarce: bool) {
+        self.is_scarce.store(is_scarce, SeqCst);
+        if is_scarce {
+            self.clear_caches();
+        }
+    }
+
+    pub(crate) fn is_scarce(&self) -> bool {
+        self.is_scarce.load(SeqCst)
+    }
+
     /// Takes `bytes` of those for what is made early, which are counted elsewhere.
     pub(crate) fn try_add_early(&self, bytes: u64) -> bool {
         let limit = self.early_limit();
@@ -153,7 +171,7 @@ impl Memory {
 impl KeepMemory for Memory {
     fn keep(&self, bytes: usize) -> bool {
         // What is kept does not take the place of what else is kept.
-        self.try_add_new(bytes as u64)
+        !self.is_scarce() && self.try_add_new(bytes as u64)
     }
 
     fn release(&self, bytes: usize) {

@@ -152,6 +152,7 @@ impl Batches {
             memory.clone(),
             costs.clone(),
             counters.clone(),
+            read_size(options),
             options.prefetch,
             workers,
         );

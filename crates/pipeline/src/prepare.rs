@@ -302,7 +302,7 @@ fn as_limit(bytes: u64) -> usize {
 }
 
 /// What a job that came to its limit needs, if that is known; `None` for other errors.
-fn needed_limit(error: &atds_format::Error) -> Option<Option<u64>> {
+pub(crate) fn needed_limit(error: &atds_format::Error) -> Option<Option<u64>> {
     match error.kind {
         atds_format::ErrorKind::Limit { needed } => Some(needed),
         _ => None,

@@ -60,7 +60,7 @@ pub(crate) const PIECE_TIME: Duration = Duration::from_millis(4);
 pub(crate) const FIRST_PIECE_ROWS: u64 = 16;
 
 /// Reads that a small memory limit has room for, which are smaller then: a few buffers are used in part.
-pub(crate) const SMALL_LIMIT_READS: u64 = 32;
+pub(crate) const SMALL_LIMIT_READS: u64 = 64;
 
 /// Bytes of a read at least, under a limit of memory that allows no more.
 pub(crate) const MIN_READ_SIZE: usize = 1 << 10;

@@ -15,6 +15,7 @@ use crate::need::Need;
 use crate::ops::{Op, Queued, Work};
 use crate::pieces::{Builders, Ended, Made, MadePiece, PieceBatch};
 use crate::planner::{BatchPlan, BlockRead};
+use crate::prepare::needed_limit;
 use crate::reads::{Found, Reads};
 use crate::stats::Counters;
 use crate::tuning::{COUNTED_BYTES, WAKE_TIME};
@@ -541,10 +542,9 @@ impl Context {
             fixed,
             empty: slots.segment_bytes() as u64,
             first_row: slots.row() as u64,
-            next_row: 0,
+            next_row: if self.has_variable { 0 } else { u64::MAX },
             read_bytes: 0,
         };
-        self.count_later(&mut growth, slots);
         let mut left = rows;
         while left > 0
             && let Some(read) = reads.next()
@@ -565,9 +565,8 @@ impl Context {
             tally.add(&done.map_err(|failed| failed.before(slots))?);
         }
         written.variable = growth.written(slots);
-        growth
-            .count(slots, account)
-            .map_err(|denied| ReadError::Denied(denied).before(slots))?;
+        let held = account.hold_batch(fixed + grown(written.variable));
+        held.map_err(|denied| ReadError::Denied(denied).before(slots))?;
         Ok(tally)
     }
 
@@ -642,21 +641,28 @@ impl Context {
             pos = found.map_err(|error| block.error(error))?;
             block.publish(pos);
         }
-        growth.read_bytes += prepared.bytes() as u64;
         let mut left = records;
         while left > 0 {
-            let records = left.min(growth.next_row - slots.row() as u64);
+            let row = slots.row() as u64;
+            if row >= growth.next_row || growth.read_bytes >= self.counted_bytes {
+                self.count_growth(growth, slots, account)?;
+            }
+            let records = left.min(growth.next_row - row);
             left -= records;
             let upcoming = if left == 0 { reads.upcoming() } else { None };
             let decoded =
                 decoder.decode(prepared, pos, records, slots, &mut self.scratch, upcoming);
-            let decoded = decoded.map_err(|error| block.error(error))?;
+            let decoded = match decoded {
+                Err(error) if needed_limit(&error).is_some() => {
+                    return Err(self.no_room(account).into());
+                }
+                decoded => decoded.map_err(|error| block.error(error))?,
+            };
             pos = decoded.pos;
             tally.add(&decoded.tally);
-            if slots.row() as u64 >= growth.next_row || growth.read_bytes >= self.counted_bytes {
-                growth.count(slots, account)?;
-                self.count_later(growth, slots);
-            }
+        }
+        if self.has_variable {
+            growth.read_bytes += prepared.bytes() as u64;
         }
         if pos.record == block.records {
             let finished = decoder.finish(prepared, pos);
@@ -668,27 +674,43 @@ impl Context {
         Ok(tally)
     }
 
-    /// Chooses the row at which what was written is counted next.
-    fn count_later(&self, growth: &mut Growth, slots: &RowSlots<'_>) {
-        growth.read_bytes = 0;
-        if !self.has_variable {
-            growth.next_row = u64::MAX;
-            return;
-        }
+    /// Counts what was written to columns of variable size, and says how much more there is room for.
+    fn count_growth(
+        &self,
+        growth: &mut Growth,
+        slots: &mut RowSlots<'_>,
+        account: &mut Account,
+    ) -> Result<(), Denied> {
+        let written = growth.written(slots);
+        account.hold_batch(growth.fixed + grown(written))?;
         let row = slots.row() as u64;
-        let rows = row - growth.first_row;
-        let bytes = match rows {
+        let row_bytes = match row - growth.first_row {
             0 => self.costs.batch_bytes(1),
-            rows => growth.written(slots) / rows,
+            rows => written / rows,
         };
-        // Without a measurement, as if records were large.
-        let bytes = if bytes == 0 && rows == 0 {
-            self.counted_bytes
-        } else {
-            bytes
+        // The first batch may have large records.
+        let is_unknown = row_bytes == 0 && row == growth.first_row;
+        let rows = match is_unknown {
+            true => LEAST_COUNTED,
+            false => (self.counted_bytes / row_bytes.max(1)).max(LEAST_COUNTED),
         };
-        let rows = (self.counted_bytes / bytes.max(1)).max(LEAST_COUNTED);
         growth.next_row = row.saturating_add(rows);
+        growth.read_bytes = 0;
+        slots.set_room(ungrown(account.left()));
+        Ok(())
+    }
+
+    /// A record needs more memory than there is.
+    #[cold]
+    fn no_room(&self, account: &Account) -> Denied {
+        if !account.is_alone {
+            return Denied::Again;
+        }
+        match self.flow.wait_for_consumer() {
+            Ok(true) => Denied::Again,
+            Ok(false) => Denied::Exceeded,
+            Err(denied) => denied,
+        }
     }
 }
 
@@ -712,17 +734,17 @@ impl Growth {
     fn written(&self, slots: &RowSlots<'_>) -> u64 {
         (slots.segment_bytes() as u64).saturating_sub(self.empty)
     }
-
-    /// Counts what is written.
-    fn count(&self, slots: &RowSlots<'_>, account: &mut Account) -> Result<(), Denied> {
-        account.hold_batch(self.fixed + grown(self.written(slots)))
-    }
 }
 
 /// Bytes that columns of variable size take while they grow to `bytes`: up to a quarter is unused, and
 /// the old memory is there until it is copied.
 pub(crate) fn grown(bytes: u64) -> u64 {
     bytes.saturating_mul(5) / 2
+}
+
+/// Bytes to which columns of variable size can grow in `bytes` bytes of memory.
+pub(crate) fn ungrown(bytes: u64) -> usize {
+    usize::try_from(bytes / 5 * 2).unwrap_or(usize::MAX)
 }
 
 /// The place of a row's record.
