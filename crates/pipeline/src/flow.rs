@@ -4,8 +4,8 @@
 use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use atds_format::CancelFlag;
 use atds_sched::Costs;
@@ -19,6 +19,7 @@ use crate::need::{Need, Windows, exceeded};
 use crate::ops::{Op, Queued, Read, Work};
 use crate::stats::Counters;
 use crate::tuning::QUEUED_OPS;
+use crate::workers::Workers;
 
 /// A batch that is given out, with the bytes that it counts for, or the error that ends the
 /// iteration.
@@ -48,8 +49,10 @@ pub(crate) enum Denied {
 #[derive(Debug)]
 pub(crate) struct Flow {
     state: Mutex<State>,
-    /// Wakes workers: an op can start.
-    ops_changed: Condvar,
+    /// Wake one worker each: it has work.
+    worker_changed: Box<[Condvar]>,
+    /// The workers, to start one; they own the flow.
+    starts: OnceLock<Weak<Workers>>,
     /// Wakes the planning thread: there is room for an op, or memory.
     room_changed: Condvar,
     /// Wakes the consumer: the next batch is finished.
@@ -68,6 +71,8 @@ pub(crate) struct Flow {
     partly_used: u64,
     /// Number of batches that may wait for the consumer.
     prefetch: usize,
+    /// Number of rows of a batch.
+    batch_rows: u64,
     workers: usize,
 }
 
@@ -80,6 +85,13 @@ struct State {
     /// The number of the next op in the sequence.
     next_seq: u64,
     running: usize,
+    /// The workers that wait for work, the last of which is woken first: so few workers make the
+    /// batches of a slow consumer, and the others sleep.
+    parked: Vec<usize>,
+    /// Number of workers that were started or woken and have not looked for work since.
+    looking: usize,
+    /// Number of workers that were started.
+    started: usize,
     /// Whether the op that runs does so alone.
     is_alone: bool,
     /// The batches from the next one that is given out on; `None` while a batch is not finished.
@@ -94,6 +106,10 @@ struct State {
     windows: Windows,
     /// Whether the planning thread has queued its last op.
     is_planned: bool,
+    /// When the consumer took the last batch, until it asks for the next.
+    given: Option<Instant>,
+    /// The time that the consumer takes for a batch, on average.
+    pace: Option<Duration>,
     /// Since when the consumer is waited for.
     full_since: Option<Instant>,
     /// Whether an error ends the iteration after the last of `batches`.
@@ -104,11 +120,17 @@ struct State {
 /// Number of threads that wait, so that nobody is woken in vain.
 #[derive(Debug, Default)]
 struct Waiting {
-    workers: usize,
     planner: Option<WaitsFor>,
     consumer: bool,
     for_prepare: usize,
     for_turn: usize,
+}
+
+/// A worker for the next work.
+#[derive(Clone, Copy, Debug)]
+enum Next {
+    Wake(usize),
+    Start(usize),
 }
 
 /// What the planning thread waits for.
@@ -162,11 +184,13 @@ impl Flow {
         counters: Arc<Counters>,
         read_size: usize,
         prefetch: usize,
+        batch_rows: u64,
         workers: usize,
     ) -> Self {
         Flow {
             state: Mutex::default(),
-            ops_changed: Condvar::new(),
+            worker_changed: (0..workers).map(|_| Condvar::new()).collect(),
+            starts: OnceLock::new(),
             room_changed: Condvar::new(),
             batches_changed: Condvar::new(),
             prepared_changed: Condvar::new(),
@@ -178,6 +202,7 @@ impl Flow {
             costs,
             partly_used: 2 * read_size as u64,
             prefetch: prefetch.max(1),
+            batch_rows,
             workers,
         }
     }
@@ -191,12 +216,12 @@ impl Flow {
         let reads = std::mem::take(&mut state.reads);
         drop(state);
         drop(queue);
+        self.wake_all();
         for read in reads {
             // The planning thread waits for it.
             read.done.complete(Err(io::Error::other("cancelled")));
         }
         for condition in [
-            &self.ops_changed,
             &self.room_changed,
             &self.batches_changed,
             &self.prepared_changed,
@@ -216,11 +241,9 @@ impl Flow {
     pub(crate) fn read(&self, read: Read) {
         let mut state = self.lock();
         state.reads.push_back(read);
-        let wakes = state.waiting.workers > 0;
+        let worker = self.next_worker(&mut state);
         drop(state);
-        if wakes {
-            self.ops_changed.notify_one();
-        }
+        self.wake(worker);
     }
 
     /// Queues an op, with the bytes of all payloads until each batch that it begins was drawn. Waits
@@ -246,11 +269,9 @@ impl Flow {
             is_alone: false,
         });
         // Whether its memory is there is found by the worker.
-        let wakes = state.waiting.workers > 0 && self.has_work(&state);
+        let worker = self.next_worker(&mut state);
         drop(state);
-        if wakes {
-            self.ops_changed.notify_one();
-        }
+        self.wake(worker);
         Ok(())
     }
 
@@ -320,7 +341,7 @@ impl Flow {
         drop(state);
         drop(reads);
         self.batches_changed.notify_all();
-        self.ops_changed.notify_all();
+        self.wake_all();
     }
 
     fn wait_for_room<'a>(
@@ -355,20 +376,91 @@ impl Flow {
 
     // Workers.
 
+    /// Starts the first worker, and the others of `workers` once there is work for them.
+    pub(crate) fn start(&self, workers: &Arc<Workers>) -> io::Result<()> {
+        let mut state = self.lock();
+        (state.started, state.looking) = (1, 1);
+        drop(state);
+        workers.start(0)?;
+        // Set once.
+        let _ = self.starts.set(Arc::downgrade(workers));
+        let mut state = self.lock();
+        let next = self.next_worker(&mut state);
+        drop(state);
+        self.wake(next);
+        Ok(())
+    }
+
+    /// Chooses a worker for work that no other is about to take.
+    fn next_worker(&self, state: &mut State) -> Option<Next> {
+        let works = state.reads.len() + state.queue.len();
+        let is_wanted = state.running + state.looking < self.wanted(state);
+        if works <= state.looking || !self.has_work(state) || state.reads.is_empty() && !is_wanted {
+            return None;
+        }
+        let next = match state.parked.pop() {
+            Some(worker) => Next::Wake(worker),
+            None if state.started < self.workers && self.starts.get().is_some() => {
+                state.started += 1;
+                Next::Start(state.started - 1)
+            }
+            None => return None,
+        };
+        state.looking += 1;
+        Some(next)
+    }
+
+    fn wake(&self, next: Option<Next>) {
+        match next {
+            None => {}
+            Some(Next::Wake(worker)) => self.worker_changed[worker].notify_one(),
+            Some(Next::Start(worker)) => self.start_another(worker),
+        }
+    }
+
+    /// Starts a worker in addition to others, which go on alone if the system starts no thread.
+    fn start_another(&self, worker: usize) {
+        let workers = self.starts.get().and_then(Weak::upgrade);
+        let Some(workers) = workers else {
+            return;
+        };
+        if let Err(error) = workers.start(worker) {
+            log::warn!("{worker} threads decode, since the system starts no more: {error}");
+            let mut state = self.lock();
+            state.looking -= 1;
+            state.started = self.workers;
+        }
+    }
+
+    /// Wakes all workers, to look whether there is more work.
+    fn wake_all(&self) {
+        let mut state = self.lock();
+        let parked = std::mem::take(&mut state.parked);
+        state.looking += parked.len();
+        drop(state);
+        for worker in parked {
+            self.worker_changed[worker].notify_one();
+        }
+    }
+
+    /// Says that a worker has begun to look for work.
+    pub(crate) fn begin_worker(&self) {
+        self.counters.begin_worker();
+        self.lock().looking -= 1;
+    }
+
     /// The next read, or the next op with a lease of what it is estimated to need, waited for; `None`
     /// if there are no more.
-    pub(crate) fn next_work(&self) -> Option<Work> {
+    pub(crate) fn next_work(&self, worker: usize) -> Option<Work> {
         let mut state = self.lock();
         loop {
             if self.is_stopped() {
                 return None;
             }
             if let Some(read) = state.reads.pop_front() {
-                let wakes = state.waiting.workers > 0 && self.has_work(&state);
+                let next = self.next_worker(&mut state);
                 drop(state);
-                if wakes {
-                    self.ops_changed.notify_one();
-                }
+                self.wake(next);
                 return Some(Work::Read(read));
             }
             if self.may_start(&state)
@@ -380,12 +472,10 @@ impl Flow {
                     state.is_alone = true;
                     self.memory.set_scarce(true);
                 }
-                let wakes = state.waiting.workers > 0 && self.has_work(&state);
+                let next = self.next_worker(&mut state);
                 let planner = self.wakes_planner(&state);
                 drop(state);
-                if wakes {
-                    self.ops_changed.notify_one();
-                }
+                self.wake(next);
                 if planner {
                     self.room_changed.notify_one();
                 }
@@ -394,9 +484,11 @@ impl Flow {
             if state.is_planned && state.queue.is_empty() {
                 return None;
             }
-            state.waiting.workers += 1;
-            state = wait(&self.ops_changed, state);
-            state.waiting.workers -= 1;
+            state.parked.push(worker);
+            while state.parked.contains(&worker) {
+                state = wait(&self.worker_changed[worker], state);
+            }
+            state.looking -= 1;
         }
     }
 
@@ -413,7 +505,21 @@ impl Flow {
         if state.ready >= self.prefetch && !queued.op.is_prepare() {
             return false;
         }
-        state.running == 0 || !state.is_alone && !queued.is_alone
+        state.running == 0
+            || !state.is_alone && !queued.is_alone && state.running < self.wanted(state)
+    }
+
+    /// Number of workers that the consumer asks for by its pace.
+    fn wanted(&self, state: &State) -> usize {
+        match state.pace {
+            Some(_) if state.waiting.consumer => self.workers,
+            Some(pace) => self.costs.workers(self.batch_rows, pace).min(self.workers),
+            // It is not known until the consumer comes back: no more batches than may be ready.
+            None => match state.queue.front().map(|first| &first.op) {
+                Some(Op::Batches { .. }) => self.prefetch.min(self.workers),
+                _ => self.workers,
+            },
+        }
     }
 
     /// A lease of what the first op of the queue is estimated to need. Where no op runs, and for what
@@ -521,7 +627,7 @@ impl Flow {
             self.turn_changed.notify_all();
         }
         if all {
-            self.ops_changed.notify_all();
+            self.wake_all();
         }
         Ok(())
     }
@@ -570,8 +676,8 @@ impl Flow {
         }
         let consumer = state.waiting.consumer && state.ready > 0;
         let planner = self.wakes_planner(&state);
-        let workers = state.waiting.workers > 0 && self.has_work(&state);
-        let is_over = state.is_planned && state.queue.is_empty() && state.waiting.workers > 0;
+        let worker = self.next_worker(&mut state);
+        let is_over = state.is_planned && state.queue.is_empty() && !state.parked.is_empty();
         drop(state);
         if consumer {
             self.batches_changed.notify_one();
@@ -579,10 +685,9 @@ impl Flow {
         if planner {
             self.room_changed.notify_one();
         }
+        self.wake(worker);
         if is_over {
-            self.ops_changed.notify_all();
-        } else if workers {
-            self.ops_changed.notify_one();
+            self.wake_all();
         }
     }
 
@@ -613,10 +718,15 @@ impl Flow {
     /// The next finished batch, waited for until `deadline`.
     pub(crate) fn next_batch(&self, deadline: Option<Instant>) -> NextBatch {
         let mut state = self.lock();
+        if let Some(given) = state.given.take() {
+            let (took, before) = (given.elapsed(), state.pace);
+            state.pace = Some(before.map_or(took, |before| (7 * before + took) / 8));
+        }
         loop {
             if state.ready > 0 {
                 state.ready -= 1;
                 state.first += 1;
+                state.given = Some(Instant::now());
                 if let Some(since) = state.full_since.take() {
                     self.counters.consumer_wait.add(since.elapsed());
                 }
@@ -624,13 +734,11 @@ impl Flow {
                 state.totals.pop_front();
                 // It is the consumer's. Counted out here, where those that wait for memory look.
                 drop(finished.as_mut().map(|finished| finished.lease.take()));
-                let workers = state.waiting.workers;
+                let worker = self.next_worker(&mut state);
                 let planner = self.wakes_planner(&state);
                 let turn = state.waiting.for_turn > 0;
                 drop(state);
-                if workers > 0 {
-                    self.ops_changed.notify_one();
-                }
+                self.wake(worker);
                 if turn {
                     self.turn_changed.notify_all();
                 }
@@ -647,6 +755,13 @@ impl Flow {
                 return NextBatch::NotYet;
             }
             state.waiting.consumer = true;
+            if let Some(worker) = self.next_worker(&mut state) {
+                drop(state);
+                self.wake(Some(worker));
+                state = self.lock();
+                state.waiting.consumer = false;
+                continue;
+            }
             state = match left {
                 None => wait(&self.batches_changed, state),
                 Some(left) => {

@@ -22,6 +22,7 @@ mod slice;
 mod stats;
 mod tuning;
 mod worker;
+mod workers;
 
 pub use atds_shuffle::Stream;
 pub use error::{Error, ErrorKind, Place};

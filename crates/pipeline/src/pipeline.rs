@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ use crate::sequence::Sequence;
 use crate::slice::Slice;
 use crate::stats::{Counters, Stats, StatsHandle};
 use crate::tuning::{MIN_READ_SIZE, SMALL_LIMIT_READS};
-use crate::worker::Worker;
+use crate::workers::{Workers, begin};
 use crate::{Error, ErrorKind};
 
 /// How files become batches.
@@ -129,8 +129,8 @@ impl Pipeline {
 pub struct Batches {
     flow: Arc<Flow>,
     counters: Arc<Counters>,
-    threads: Vec<JobThread>,
-    pool: Option<Arc<ThreadPool>>,
+    planner: Option<JobThread>,
+    workers: Arc<Workers>,
     /// An error that is the next item.
     error: Option<Error>,
     is_over: bool,
@@ -154,6 +154,7 @@ impl Batches {
             counters.clone(),
             read_size(options),
             options.prefetch,
+            options.batch_size.max(1) as u64,
             workers,
         );
         let flow = Arc::new(flow);
@@ -173,49 +174,32 @@ impl Batches {
             sequence: Sequence::new(flow.clone(), costs.clone(), workers, options),
             read_size: read_size(options),
         };
-        let mut batches = Batches {
+        let workers = Arc::new(Workers {
             flow: flow.clone(),
+            costs,
             counters: counters.clone(),
-            threads: Vec::with_capacity(workers + 1),
+            builders: Arc::new(Builders::new(memory, spec.clone(), workers)),
+            drop_remainder: options.drop_remainder,
             pool: pool.clone(),
-            error: None,
+            threads: Mutex::default(),
+        });
+        let planner = begin(pool.as_ref(), "atds-planner", flow.clone(), move || {
+            framing.run(epochs);
+        });
+        let (planner, error) = match planner {
+            Ok(planner) => (Some(planner), flow.start(&workers).err()),
+            Err(error) => (None, Some(error)),
+        };
+        if error.is_some() {
+            flow.stop();
+        }
+        Batches {
+            flow,
+            counters,
+            planner,
+            workers,
+            error: error.map(|error| Error::new(ErrorKind::Thread(Arc::new(error)))),
             is_over: false,
-        };
-        batches.spawn("atds-planner", move || framing.run(epochs));
-        let builders = Arc::new(Builders::new(memory, spec.clone(), workers));
-        for _ in 0..workers {
-            let worker = Worker::new(
-                flow.clone(),
-                costs.clone(),
-                counters.clone(),
-                builders.clone(),
-                options.drop_remainder,
-            );
-            batches.spawn("atds-worker", move || worker.run());
-        }
-        batches
-    }
-
-    fn spawn(&mut self, name: &'static str, job: impl FnOnce() + Send + 'static) {
-        if self.error.is_some() {
-            return;
-        }
-        let flow = self.flow.clone();
-        let job = move || {
-            // A panic must not leave the other threads waiting.
-            let _guard = StopOnPanic(flow);
-            job();
-        };
-        let thread = match &self.pool {
-            Some(pool) => pool.begin(name, job),
-            None => ThreadPool::default().begin(name, job),
-        };
-        match thread {
-            Ok(thread) => self.threads.push(thread),
-            Err(error) => {
-                self.flow.stop();
-                self.error = Some(Error::new(ErrorKind::Thread(Arc::new(error))));
-            }
         }
     }
 
@@ -285,22 +269,25 @@ impl Batches {
 
     /// Waits for the threads until `deadline`. Returns whether they have stopped.
     fn join(&mut self, deadline: Option<Instant>) -> bool {
-        while let Some(thread) = self.threads.last() {
-            let Some(result) = thread.wait(deadline) else {
-                return false;
-            };
-            let thread = self.threads.pop();
-            if let (Some(pool), Some(thread)) = (&self.pool, thread) {
-                pool.keep(thread);
-            }
-            if let Err(panic) = result
-                && !thread::panicking()
-            {
-                // A bug of this library; hiding it would look like the end of the data.
-                std::panic::resume_unwind(panic);
-            }
+        // The planning thread may start workers.
+        let planner = match &self.planner {
+            Some(planner) => planner.wait(deadline),
+            None => Some(Ok(())),
+        };
+        let Some(planner) = planner else {
+            return false;
+        };
+        if let (Some(pool), Some(thread)) = (&self.workers.pool, self.planner.take()) {
+            pool.keep(thread);
         }
-        self.pool = None;
+        let joined = planner.and_then(|()| self.workers.join(deadline));
+        match joined {
+            Ok(false) => return false,
+            Ok(true) => {}
+            // A bug of this library; hiding it would look like the end of the data.
+            Err(panic) if !thread::panicking() => std::panic::resume_unwind(panic),
+            Err(_) => {}
+        }
         self.counters.finish();
         true
     }
@@ -340,15 +327,4 @@ impl fmt::Debug for Batches {
 fn read_size(options: &Options) -> usize {
     let most = usize::try_from(options.memory_limit / SMALL_LIMIT_READS).unwrap_or(usize::MAX);
     options.read_size.min(most).max(MIN_READ_SIZE)
-}
-
-/// Stops the iteration if its thread panics.
-struct StopOnPanic(Arc<Flow>);
-
-impl Drop for StopOnPanic {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            self.0.stop();
-        }
-    }
 }

@@ -15,7 +15,7 @@ use crate::pieces::PieceBatch;
 use crate::planner::{BatchPlan, BlockRead, WindowSize};
 use crate::tuning::{
     AHEAD_SHARE, ALIGNED_OP_TIME, FIRST_PIECE_ROWS, LARGE_BATCH_TIME, MOST_APART, OP_TIME,
-    PIECE_TIME,
+    PIECE_TIME, WAKE_TIME,
 };
 
 /// The planning thread's end of the flow.
@@ -56,9 +56,20 @@ struct Delayed {
     plans: Vec<BatchPlan>,
     rows: u64,
     bytes: u64,
-    /// Number of records in the blocks that are prepared early for it, and in the largest of them.
-    prepares: u64,
+    /// Number of ops that it becomes.
+    ops: u64,
+    early: Early,
+}
+
+/// What is prepared early for an op.
+#[derive(Clone, Copy, Debug, Default)]
+struct Early {
+    /// Number of records in the blocks.
+    records: u64,
+    /// Number of records in the largest block.
     largest: u64,
+    /// Whether positions are found in them, too.
+    finds_pairs: bool,
 }
 
 impl Sequence {
@@ -150,16 +161,20 @@ impl Sequence {
         }
         let rows = mem::take(&mut self.next_rows);
         let plans = mem::take(&mut self.next);
-        let (largest, prepares) = self.prepare_early(&plans, rows)?;
+        let ops = match &*plans {
+            [plan] => self.piece_count(plan).max(1),
+            _ => 1,
+        };
+        let early = self.prepare_early(&plans, rows, ops)?;
         let delayed = Delayed {
             rows,
             bytes: payload_bytes(&plans),
-            prepares,
-            largest,
+            ops,
+            early,
             plans,
         };
         self.delayed_rows += rows;
-        self.delayed_prepares += prepares;
+        self.delayed_prepares += early.records;
         self.delayed_bytes += delayed.bytes;
         self.delayed.push_back(delayed);
         while self.may_queue() {
@@ -176,24 +191,30 @@ impl Sequence {
         let Some(first) = self.delayed.front() else {
             return false;
         };
-        let largest = self.delayed.iter().map(|delayed| delayed.largest).max();
-        let largest = largest.unwrap_or(0);
+        let early = || self.delayed.iter().map(|delayed| delayed.early);
+        let largest = early().map(|early| early.largest).max().unwrap_or(0);
         // The first batches are not delayed: the consumer waits for them.
         if largest == 0 || self.queued == 0 || self.delayed_bytes > self.most_bytes {
             return true;
         }
-        let between = self.costs.rows_ns(self.delayed_rows - first.rows)
-            + self
-                .costs
-                .prepare_ns(self.delayed_prepares - first.prepares);
-        let longest = self.costs.prepare_ns(largest);
-        self.delayed.len() > self.workers
-            && (!self.costs.is_measured() || between >= longest.saturating_mul(self.workers as u64))
+        let ops: u64 = self.delayed.iter().map(|delayed| delayed.ops).sum();
+        if ops <= self.workers as u64 {
+            return false;
+        }
+        let costs = &self.costs;
+        let between = costs.rows_ns(self.delayed_rows - first.rows)
+            + costs.prepare_ns(self.delayed_prepares - first.early.records);
+        let mut longest = costs.prepare_ns(largest);
+        if early().any(|early| early.finds_pairs) {
+            // Skipping a record takes about a quarter of decoding it.
+            longest += costs.rows_ns(largest) / 4;
+        }
+        !costs.is_measured() || between >= longest.saturating_mul(self.workers as u64)
     }
 
     /// Queues ops that prepare the blocks which the op of `plans` is the first to read, and other
-    /// ops read, too. Returns the number of records in the largest of them, and in all.
-    fn prepare_early(&mut self, plans: &[BatchPlan], rows: u64) -> Result<(u64, u64), Stop> {
+    /// ops read, too.
+    fn prepare_early(&mut self, plans: &[BatchPlan], rows: u64, ops: u64) -> Result<Early, Stop> {
         // Blocks of which all reads are in this op; a batch reads a block once.
         let several = if plans.len() > 1 { plans } else { &[] };
         let ends: HashSet<*const Block> = several
@@ -202,19 +223,23 @@ impl Sequence {
             .filter(|read| read.is_last && !read.is_first && read.prepares)
             .map(|read| Arc::as_ptr(&read.block))
             .collect();
-        let (mut largest, mut all) = (0, 0);
+        let mut early = Early::default();
         for read in plans.iter().flat_map(|plan| &plan.reads) {
             let block = &read.block;
             let is_early = read.is_first
                 && !read.is_only
                 && read.prepares
-                // In file order, a block that two ops share is prepared by the first that needs it.
-                && (self.is_shuffled || block.records > 2 * rows)
+                // In file order, a block that two ops share is prepared by the first that needs it,
+                // unless these may start at once.
+                && (self.is_shuffled
+                    || block.records > 2 * rows
+                    || ops > 1 && block.records > self.costs.prepared_in(PIECE_TIME))
                 && !ends.contains(&Arc::as_ptr(block));
             if is_early {
-                largest = largest.max(block.records);
-                all += block.records;
                 let interval = self.interval(read, rows);
+                early.records += block.records;
+                early.largest = early.largest.max(block.records);
+                early.finds_pairs |= interval.is_some();
                 self.group.push(EarlyBlock {
                     block: block.clone(),
                     interval,
@@ -227,7 +252,7 @@ impl Sequence {
                 }
             }
         }
-        Ok((largest, all))
+        Ok(early)
     }
 
     /// The interval in records at which the prepare of a block finds positions. `None` if the reads
@@ -264,7 +289,7 @@ impl Sequence {
         }
         self.note_unqueued();
         self.delayed_rows -= delayed.rows;
-        self.delayed_prepares -= delayed.prepares;
+        self.delayed_prepares -= delayed.early.records;
         self.delayed_bytes -= delayed.bytes;
         let mut plans = delayed.plans;
         if plans.len() == 1
@@ -328,10 +353,13 @@ impl Sequence {
         if workers == 1 || plan.reads.len() < 2 {
             return 1;
         }
-        if !self.costs.is_measured() {
+        if !self.costs.is_measured() || self.queued == 0 {
             // The consumer waits for the first batch, and its pieces tell how long others take.
-            let is_large = plan.rows >= FIRST_PIECE_ROWS * workers;
-            return if is_large { workers } else { 1 };
+            let rows = match self.costs.is_measured() {
+                true => self.costs.rows_in(WAKE_TIME),
+                false => FIRST_PIECE_ROWS,
+            };
+            return (plan.rows / rows).clamp(1, workers);
         }
         if plan.rows < self.costs.rows_in(LARGE_BATCH_TIME) {
             return 1;

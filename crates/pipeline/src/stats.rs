@@ -1,6 +1,6 @@
 //! Figures of an iteration, as its threads write them.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -40,6 +40,8 @@ pub struct Stats {
     pub tally: Tally,
     /// Number of records that were left over at the end of epochs.
     pub dropped_records: u64,
+    /// For each worker that was started, the number of rows that it has decoded.
+    pub worker_rows: Vec<u64>,
     /// What was decided, and why; `None` before the first batch.
     pub schedule: Option<Schedule>,
     /// The most memory in bytes that was held at a time.
@@ -80,7 +82,10 @@ pub(crate) struct Counters {
     dropped_records: AtomicU64,
     memory: Arc<Memory>,
     costs: Arc<Costs>,
-    workers: usize,
+    /// For each worker, the number of rows that it has decoded.
+    worker_rows: Box<[AtomicU64]>,
+    /// Number of workers that have begun.
+    begun: AtomicUsize,
     repeated_ops: AtomicU64,
     started: Instant,
     took: Nanos,
@@ -103,7 +108,8 @@ impl Counters {
             dropped_records: AtomicU64::new(0),
             memory,
             costs,
-            workers,
+            worker_rows: (0..workers).map(|_| AtomicU64::new(0)).collect(),
+            begun: AtomicUsize::new(0),
             repeated_ops: AtomicU64::new(0),
             started: Instant::now(),
             took: Nanos::default(),
@@ -113,6 +119,14 @@ impl Counters {
     pub(crate) fn add_prepared(&self, bytes: u64, records: u64) {
         self.prepared_bytes.fetch_add(bytes, Relaxed);
         self.prepared_records.fetch_add(records, Relaxed);
+    }
+
+    pub(crate) fn begin_worker(&self) {
+        self.begun.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn add_rows(&self, worker: usize, rows: u64) {
+        self.worker_rows[worker].fetch_add(rows, Relaxed);
     }
 
     pub(crate) fn add_tally(&self, tally: &Tally) {
@@ -159,7 +173,13 @@ impl Counters {
             },
             tally: *self.tally.lock().unwrap_or_else(PoisonError::into_inner),
             dropped_records: self.dropped_records.load(Relaxed),
-            schedule: self.costs.schedule(self.workers, OP_TIME),
+            worker_rows: self
+                .worker_rows
+                .iter()
+                .take(self.begun.load(Relaxed))
+                .map(|rows| rows.load(Relaxed))
+                .collect(),
+            schedule: self.costs.schedule(self.worker_rows.len(), OP_TIME),
             memory_peak: memory.peak(),
             memory_limit: memory.limit(),
             window_peak: memory.window_peak(),

@@ -7,7 +7,8 @@ use std::time::Duration;
 /// sleeping workers with batches of 16 and blocks of 9 lost 5 % more.
 pub(crate) const OP_TIME: Duration = Duration::from_millis(1);
 
-/// Time after which a worker with small batches wakes the consumer: it takes several then.
+/// Time after which a worker with small batches wakes the consumer, which takes several then, and of a
+/// piece of the first batch: waking a thread takes a quarter of it.
 pub(crate) const WAKE_TIME: Duration = Duration::from_micros(200);
 
 /// Ops for each worker that wait to start: a worker that ends one finds the next while the planning
@@ -47,7 +48,7 @@ pub(crate) const MOST_APART: u64 = 64;
 /// Time that an op in file order takes at most to end where a block ends. An op that begins in the
 /// middle of a block skips the records before it, which takes about a quarter of decoding them: a
 /// block is cut only where one worker would hold up the others for long.
-pub(crate) const ALIGNED_OP_TIME: Duration = Duration::from_millis(500);
+pub(crate) const ALIGNED_OP_TIME: Duration = Duration::from_secs(1);
 
 /// Time of a batch above which several workers make it: a smaller one is written by one worker, and
 /// copied nowhere.
@@ -56,8 +57,9 @@ pub(crate) const LARGE_BATCH_TIME: Duration = Duration::from_millis(16);
 /// Time of a piece of a large batch.
 pub(crate) const PIECE_TIME: Duration = Duration::from_millis(4);
 
-/// Rows of a piece of the first batch at least: fewer are made sooner than other workers begin.
-pub(crate) const FIRST_PIECE_ROWS: u64 = 16;
+/// Rows of a piece of the first batch at least, before the time of a row is known: fewer are made
+/// sooner than another worker begins, which takes some 50 µs.
+pub(crate) const FIRST_PIECE_ROWS: u64 = 64;
 
 /// Reads that a small memory limit has room for, which are smaller then: a few buffers are used in part.
 pub(crate) const SMALL_LIMIT_READS: u64 = 64;

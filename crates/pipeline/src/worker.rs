@@ -22,6 +22,8 @@ use crate::tuning::{COUNTED_BYTES, WAKE_TIME};
 
 /// A worker's state, which it keeps from one op to the next.
 pub(crate) struct Worker {
+    /// The number of the worker.
+    number: usize,
     builder: BatchBuilder,
     /// Builders of batches that several workers make.
     builders: Arc<Builders>,
@@ -117,6 +119,7 @@ pub(crate) struct Written {
 
 impl Worker {
     pub(crate) fn new(
+        number: usize,
         flow: Arc<Flow>,
         costs: Arc<Costs>,
         counters: Arc<Counters>,
@@ -129,6 +132,7 @@ impl Worker {
         };
         let counted_bytes = COUNTED_BYTES.min(flow.memory.limit() / 64);
         Worker {
+            number,
             fixed_row_bytes: spec.fixed_row_bytes(),
             builder: builders.make(),
             drop_remainder,
@@ -149,7 +153,8 @@ impl Worker {
     /// Runs ops and reads until there are no more.
     pub(crate) fn run(mut self) {
         let flow = self.context.flow.clone();
-        while let Some(work) = flow.next_work() {
+        flow.begin_worker();
+        while let Some(work) = flow.next_work(self.number) {
             let (queued, lease) = match work {
                 Work::Read(read) => {
                     read.run();
@@ -252,6 +257,7 @@ impl Worker {
                 let decoding = start.elapsed().saturating_sub(self.context.other_time);
                 self.context.costs.note_rows(plan.rows, most, decoding);
                 self.context.counters.decode.add(decoding);
+                self.context.counters.add_rows(self.number, plan.rows);
                 self.context.counters.add_tally(&tally);
                 Ok(Finished {
                     batch: Some(batch),
@@ -397,6 +403,7 @@ impl Worker {
         let bytes = account.most() + plan.rows.saturating_mul(fixed_row_bytes);
         context.costs.note_rows(plan.rows, bytes, decoding);
         context.counters.decode.add(decoding);
+        context.counters.add_rows(self.number, plan.rows);
         Ok(Some(MadePiece {
             slots,
             result,

@@ -57,6 +57,13 @@ impl Costs {
         rows.unwrap_or(1).max(1)
     }
 
+    /// Number of records that are prepared in `time`; no number is as large before the first.
+    pub fn prepared_in(&self, time: Duration) -> u64 {
+        let records = nanos(time).saturating_mul(1024);
+        let records = records.checked_div(self.prepare_time.load(Relaxed));
+        records.unwrap_or(u64::MAX)
+    }
+
     /// Time in ns to make `rows` rows.
     pub fn rows_ns(&self, rows: u64) -> u64 {
         rows.saturating_mul(self.record_time.load(Relaxed)) / 1024
@@ -65,6 +72,14 @@ impl Costs {
     /// Time in ns to prepare `records` records.
     pub fn prepare_ns(&self, records: u64) -> u64 {
         records.saturating_mul(self.prepare_time.load(Relaxed)) / 1024
+    }
+
+    /// The fewest workers that make a batch of `rows` rows in `time`, with a quarter to spare, since
+    /// both times vary.
+    pub fn workers(&self, rows: u64, time: Duration) -> usize {
+        let work = self.rows_ns(rows).saturating_add(self.prepare_ns(rows));
+        let work = work.saturating_add(work / 4);
+        usize::try_from(work / nanos(time).max(1)).map_or(usize::MAX, |full| full + 1)
     }
 
     /// Bytes of a batch of `rows` rows, as far as is known.

@@ -1,0 +1,112 @@
+//! The worker threads of an iteration, which are started when there is work for them.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Instant;
+use std::{io, mem};
+
+use atds_sched::{Costs, JobThread, ThreadPool};
+
+use crate::flow::Flow;
+use crate::pieces::Builders;
+use crate::stats::Counters;
+use crate::worker::Worker;
+
+/// What a worker thread needs, and the threads that were started.
+#[derive(Debug)]
+pub(crate) struct Workers {
+    pub(crate) flow: Arc<Flow>,
+    pub(crate) costs: Arc<Costs>,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) builders: Arc<Builders>,
+    pub(crate) drop_remainder: bool,
+    /// Where threads come from, if they are kept.
+    pub(crate) pool: Option<Arc<ThreadPool>>,
+    pub(crate) threads: Mutex<Threads>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Threads {
+    running: Vec<JobThread>,
+    /// Whether no more threads are started.
+    is_closed: bool,
+}
+
+impl Workers {
+    /// Starts the worker with number `worker`.
+    pub(crate) fn start(&self, worker: usize) -> io::Result<()> {
+        let mut threads = self.lock();
+        if threads.is_closed {
+            return Ok(());
+        }
+        let worker = Worker::new(
+            worker,
+            self.flow.clone(),
+            self.costs.clone(),
+            self.counters.clone(),
+            self.builders.clone(),
+            self.drop_remainder,
+        );
+        let flow = self.flow.clone();
+        let thread = begin(self.pool.as_ref(), "atds-worker", flow, || worker.run())?;
+        threads.running.push(thread);
+        Ok(())
+    }
+
+    /// Waits for all threads until `deadline`, and starts no more. Returns whether all have ended, or
+    /// the panic of one.
+    pub(crate) fn join(&self, deadline: Option<Instant>) -> thread::Result<bool> {
+        let mut threads = self.lock();
+        threads.is_closed = true;
+        let mut running = mem::take(&mut threads.running);
+        drop(threads);
+        while let Some(thread) = running.pop() {
+            let Some(result) = thread.wait(deadline) else {
+                running.push(thread);
+                self.lock().running = running;
+                return Ok(false);
+            };
+            if let Some(pool) = &self.pool {
+                pool.keep(thread);
+            }
+            if let Err(panic) = result {
+                self.lock().running = running;
+                return Err(panic);
+            }
+        }
+        Ok(true)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Threads> {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Begins a job on a thread of the pool, if there is one, or on a new thread.
+pub(crate) fn begin(
+    pool: Option<&Arc<ThreadPool>>,
+    name: &'static str,
+    flow: Arc<Flow>,
+    job: impl FnOnce() + Send + 'static,
+) -> io::Result<JobThread> {
+    let job = move || {
+        // A panic must not leave the other threads waiting.
+        let _guard = StopOnPanic(flow);
+        job();
+    };
+    match pool {
+        Some(pool) => pool.begin(name, job),
+        None => ThreadPool::default().begin(name, job),
+    }
+}
+
+/// Stops the iteration if its thread panics.
+struct StopOnPanic(Arc<Flow>);
+
+impl Drop for StopOnPanic {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.stop();
+        }
+    }
+}
