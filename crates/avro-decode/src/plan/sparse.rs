@@ -190,7 +190,7 @@ impl SparseRecord {
                 let start = row.first_index + seen * stride;
                 &mut indices.as_mut_slice()[start..start + n * stride]
             } else {
-                if n.saturating_mul(stride * size_of::<i64>()) > room {
+                if (seen + n).saturating_mul(stride * size_of::<i64>()) > room {
                     return Err(no_room());
                 }
                 indices.append(n * stride)

@@ -308,17 +308,21 @@ impl<'x> Kernel<'x> {
                 octets(cursor, items, slice.as_mut(), room, sink)
             }
             (Some(items), Some(kernel)) => {
+                let mut seen = 0;
                 let read = array_slice(cursor, items, kernel.slice, kernel.skips, |cursor, n| {
-                    check_room(sink, n, room)?;
+                    seen += n;
+                    check_room(sink, seen, room)?;
                     leaves(cursor, nullable, n, width, sink)
                 })?;
                 *kernel.truncated += u64::from(read.is_cut);
                 Ok(read.count)
             }
-            (Some(items), None) => array(cursor, items.min_item, items.length, |cursor, _, n| {
-                check_room(sink, n, room)?;
-                leaves(cursor, nullable, n, width, sink)
-            }),
+            (Some(items), None) => {
+                array(cursor, items.min_item, items.length, |cursor, seen, n| {
+                    check_room(sink, seen + n, room)?;
+                    leaves(cursor, nullable, n, width, sink)
+                })
+            }
         }
     }
 
