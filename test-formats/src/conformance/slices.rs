@@ -85,7 +85,8 @@ fn parts(rows: usize, n: usize) -> impl Iterator<Item = Range<u64>> {
     (0..n).map(move |i| (rows * i / n) as u64..(rows * (i + 1) / n) as u64)
 }
 
-fn slice(files: &[FileRows], records: Range<u64>) -> Slice {
+/// The records `records` of the files, in any epoch's order of them.
+pub(super) fn slice(files: &[FileRows], records: Range<u64>) -> Slice {
     let counts = files
         .iter()
         .map(|file| file.iter().map(Vec::len).sum::<usize>() as u64);

@@ -10,7 +10,6 @@ mod evolution;
 mod inspect;
 mod meanings;
 mod memory;
-mod model;
 mod names;
 mod order;
 mod roots;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use atds::{Codec, ColumnSpec, DType, Dataset, Threads};
 
-use crate::common::{Folder, LAYOUTS, read_all, rows_file};
+use crate::common::{CODECS, Folder, LAYOUTS, read_all, rows_file};
 
 /// The numbers `0..records` in batches of `batch_size`.
 fn in_order(records: i64, batch_size: usize) -> Vec<Vec<i64>> {
@@ -36,6 +36,23 @@ fn no_layout_mapping_or_choice_of_threads_changes_a_batch() {
                 dataset().layout(layout).threads(threads),
                 &format!("{layout:?}"),
             );
+        }
+    }
+}
+
+#[test]
+fn a_codec_changes_no_batch() {
+    for (records, per_block, batch) in [(0, 5, 5), (1, 1, 3), (100, 7, 10), (190, 49, 1)] {
+        let ids = |codec| {
+            let folder = Folder::new();
+            folder.write("a.avro", &rows_file(0..records, per_block, codec));
+            let dataset = folder.rows(batch).shuffle_buffer_size(40);
+            read_all(dataset.build().unwrap().iter())
+        };
+        let plain = ids(Codec::Null);
+        assert_eq!(plain.concat().len() as i64, records);
+        for codec in &CODECS[1..] {
+            assert_eq!(ids(*codec), plain, "{codec}");
         }
     }
 }
