@@ -1,6 +1,6 @@
 //! Reads ranges of a file: several under way at once where the source answers later.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -15,7 +15,7 @@ use crate::flow::Flow;
 use crate::memory::{Cache, Lease, Memory};
 use crate::ops::Read;
 use crate::stats::Counters;
-use crate::tuning::READS_UNDER_WAY;
+use crate::tuning::{KEPT_SHARE, READS_UNDER_WAY};
 use crate::{Error, ErrorKind};
 
 /// Reads of one file.
@@ -352,8 +352,8 @@ impl Fetcher {
     }
 }
 
-/// The buffers of reads, which count by their capacity as long as a slice of them is used, or they
-/// are kept for other reads.
+/// The buffers of reads and of payloads that are copied out of them. They count by their capacity as
+/// long as a slice of them is used, or they are kept for others.
 #[derive(Debug)]
 pub(crate) struct ReadPool {
     memory: Arc<Memory>,
@@ -363,7 +363,14 @@ pub(crate) struct ReadPool {
 #[derive(Debug)]
 struct KeptBuffers {
     memory: Weak<Memory>,
-    buffers: Mutex<Vec<Vec<u8>>>,
+    buffers: Mutex<Buffers>,
+}
+
+#[derive(Debug, Default)]
+struct Buffers {
+    /// By their length, of which there are few. The last one may still be in a cache.
+    by_len: BTreeMap<usize, Vec<Vec<u8>>>,
+    bytes: u64,
 }
 
 impl ReadPool {
@@ -376,12 +383,25 @@ impl ReadPool {
         Arc::new(ReadPool { memory, kept })
     }
 
+    /// Bytes of a buffer for a copy of `len` bytes: rounded up by an eighth at most, so that it fits
+    /// other payloads, too.
+    pub(crate) fn rounded(len: usize) -> usize {
+        len.next_multiple_of((len.next_power_of_two() / 16).max(64))
+    }
+
+    /// A copy of `bytes`; there is a lease for as many bytes as they are [`rounded`](Self::rounded) to.
+    pub(crate) fn copy(self: &Arc<Self>, bytes: &[u8], lease: Lease) -> Bytes {
+        let mut buffer = self.take(Self::rounded(bytes.len()), lease);
+        buffer.space(bytes.len()).copy_from_slice(bytes);
+        buffer.freeze(bytes.len())
+    }
+
     /// A buffer of `len` bytes, for which there is a lease.
     fn take(self: &Arc<Self>, len: usize, lease: Lease) -> ReadBuffer {
         let mut buffers = self.kept.lock();
-        let fits = |buffer: &Vec<u8>| buffer.len() >= len && buffer.len() <= 2 * len;
-        let found = buffers.iter().position(fits);
-        let buffer = found.map(|at| buffers.swap_remove(at));
+        let fitting = buffers.by_len.range_mut(len..=2 * len);
+        let buffer = fitting.map(|(_, alike)| alike).find_map(Vec::pop);
+        buffers.bytes -= buffer.as_ref().map_or(0, Vec::capacity) as u64;
         drop(buffers);
         let buffer = buffer.unwrap_or_else(|| {
             lease.forget();
@@ -410,18 +430,21 @@ impl BufferPool for Counted {
             kept,
         } = &*self.pool;
         let mut buffers = kept.lock();
+        let bytes = buffers.bytes + self.bytes as u64;
         // A source may have made it larger.
-        let is_kept = buffers.len() < READS_UNDER_WAY && !count.is_scarce();
-        if is_kept && memory.capacity() == self.bytes {
-            buffers.push(memory);
+        let fits = bytes <= count.limit() / KEPT_SHARE && !count.is_scarce();
+        if fits && memory.capacity() == self.bytes {
+            buffers.bytes = bytes;
+            buffers.by_len.entry(memory.len()).or_default().push(memory);
         } else {
+            drop(buffers);
             count.remove(self.bytes as u64);
         }
     }
 }
 
 impl KeptBuffers {
-    fn lock(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
+    fn lock(&self) -> MutexGuard<'_, Buffers> {
         self.buffers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -429,11 +452,11 @@ impl KeptBuffers {
 impl Cache for Arc<KeptBuffers> {
     fn clear(&self) -> bool {
         let buffers = std::mem::take(&mut *self.lock());
-        let bytes: usize = buffers.iter().map(Vec::capacity).sum();
+        let bytes = buffers.bytes;
         drop(buffers);
         let memory = self.memory.upgrade();
         if let Some(memory) = &memory {
-            memory.remove(bytes as u64);
+            memory.remove(bytes);
         }
         memory.is_some()
     }

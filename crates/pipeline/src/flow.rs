@@ -18,7 +18,7 @@ use crate::memory::{Lease, Memory};
 use crate::need::{Need, Windows, exceeded};
 use crate::ops::{Op, Queued, Read, Work};
 use crate::stats::Counters;
-use crate::tuning::QUEUED_OPS;
+use crate::tuning::{PIECE_TIME, QUEUED_OPS};
 use crate::workers::Workers;
 
 /// A batch that is given out, with the bytes that it counts for, or the error that ends the
@@ -250,7 +250,7 @@ impl Flow {
     /// while enough ops wait.
     pub(crate) fn push(&self, op: Op, totals: &[u64]) -> Result<(), Stop> {
         let mut state = self.lock();
-        while !self.is_stopped() && state.queue.len() >= self.most_queued() {
+        while !self.is_stopped() && state.queue.len() >= self.most_queued(&state) {
             state = self.wait_for_room(state, WaitsFor::Queue);
         }
         // After an error nothing more is given out.
@@ -356,9 +356,10 @@ impl Flow {
     }
 
     /// Number of ops that may wait to start: few until the first is measured, since the sizes of ops
-    /// follow from what is measured.
-    fn most_queued(&self) -> usize {
-        match self.costs.is_measured() {
+    /// follow from what is measured, and few that take long, since others are planned meanwhile.
+    fn most_queued(&self, state: &State) -> usize {
+        let is_long = |queued: &Queued| queued.op.rows() > self.costs.rows_in(PIECE_TIME);
+        match self.costs.is_measured() && !state.queue.back().is_some_and(is_long) {
             true => self.workers * QUEUED_OPS,
             false => self.workers,
         }
@@ -369,7 +370,7 @@ impl Flow {
     fn wakes_planner(&self, state: &State) -> bool {
         match state.waiting.planner {
             None => false,
-            Some(WaitsFor::Queue) => state.queue.len() <= self.most_queued() / 2,
+            Some(WaitsFor::Queue) => state.queue.len() <= self.most_queued(state) / 2,
             Some(WaitsFor::Memory) => true,
         }
     }

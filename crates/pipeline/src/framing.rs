@@ -475,8 +475,10 @@ impl Framing {
             (bytes.clone(), lease)
         } else if is_small_file || self.options.shuffle_buffer_size > 0 {
             // A slice would keep the whole buffer, for longer than most of its bytes are needed.
-            let lease = self.payload_lease(file, bytes.len() as u64)?;
-            (Bytes::copy_from_slice(bytes), lease)
+            let rounded = ReadPool::rounded(bytes.len()) as u64;
+            let lease = self.payload_lease(file, rounded)?;
+            let copy = self.pool.copy(bytes, lease);
+            (copy, Lease::none(&self.flow.memory))
         } else {
             (bytes.clone(), Lease::none(&self.flow.memory))
         };

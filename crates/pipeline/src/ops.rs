@@ -87,6 +87,15 @@ impl Op {
         }
     }
 
+    /// Number of rows that are made.
+    pub(crate) fn rows(&self) -> u64 {
+        match self {
+            Op::Prepare { .. } => 0,
+            Op::Batches { plans, .. } => plans.iter().map(|plan| plan.rows).sum(),
+            Op::Piece { batch, piece, .. } => batch.pieces[*piece].rows,
+        }
+    }
+
     pub(crate) fn is_prepare(&self) -> bool {
         matches!(self, Op::Prepare { .. })
     }

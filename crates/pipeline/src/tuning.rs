@@ -24,7 +24,8 @@ pub(crate) const MAX_HINTS: usize = 64;
 /// window.
 pub(crate) const AHEAD_SHARE: u64 = 8;
 
-/// The part of the memory limit that builders of batches may keep, all together, and not count.
+/// The part of the memory limit that builders of batches may keep, all together, and not count. As
+/// much may buffers take that are kept for others.
 pub(crate) const KEPT_SHARE: u64 = 64;
 
 /// Bytes that a block counts for in addition to its payload.
