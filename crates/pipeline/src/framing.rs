@@ -24,6 +24,7 @@ use crate::prepare::block_error;
 use crate::sequence::Sequence;
 use crate::slice::{FilePart, overlaps};
 use crate::stats::Counters;
+use crate::tuning::DOUBTFUL_BATCH_BYTES;
 use crate::{Error, ErrorKind, Options};
 
 /// The planning thread's state.
@@ -35,6 +36,8 @@ pub(crate) struct Framing {
     pub(crate) pool: Arc<ReadPool>,
     pub(crate) planner: Planner,
     pub(crate) sequence: Sequence,
+    /// Bytes of a row in columns of fixed size.
+    pub(crate) fixed_row_bytes: u64,
     /// Bytes of a read.
     pub(crate) read_size: usize,
 }
@@ -525,7 +528,10 @@ impl Framing {
         let Framed { desc, context } = framed;
         self.counters.file_bytes.fetch_add(desc.file_bytes, Relaxed);
         let block = Arc::new(Block::new(desc, context.clone(), payload));
-        block.check_count()?;
+        let rows = block.records.min(self.options.batch_size as u64);
+        if rows.saturating_mul(self.fixed_row_bytes) > DOUBTFUL_BATCH_BYTES {
+            block.check_count()?;
+        }
         if desc.records == 0 {
             if !block.payload.is_shared {
                 self.check_empty(&block)?;

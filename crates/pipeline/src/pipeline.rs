@@ -172,6 +172,7 @@ impl Batches {
                 stream: options.stream,
             }),
             sequence: Sequence::new(flow.clone(), costs.clone(), workers, options),
+            fixed_row_bytes: spec.fixed_row_bytes(),
             read_size: read_size(options),
         };
         let workers = Arc::new(Workers {

@@ -67,3 +67,7 @@ pub(crate) const SMALL_LIMIT_READS: u64 = 64;
 
 /// Bytes of a read at least, under a limit of memory that allows no more.
 pub(crate) const MIN_READ_SIZE: usize = 1 << 10;
+
+/// Bytes of a batch's dense columns above which the record counts of its blocks are checked before
+/// memory is made for them: a smaller batch is made in any case, up to its first bad record.
+pub(crate) const DOUBTFUL_BATCH_BYTES: u64 = 64 << 20;
