@@ -46,6 +46,7 @@ pub struct DatasetBuilder {
     strict: bool,
     pipeline: Options,
     threads: Threads,
+    cores: Option<usize>,
     keep_threads: bool,
     mmap: bool,
     lenience: Lenience,
@@ -91,6 +92,7 @@ impl DatasetBuilder {
             strict: false,
             pipeline,
             threads: Threads::Auto,
+            cores: None,
             keep_threads: false,
             mmap: false,
             lenience: Lenience::default(),
@@ -202,6 +204,13 @@ impl DatasetBuilder {
     /// on it.
     pub fn threads(mut self, threads: Threads) -> Self {
         self.threads = threads;
+        self
+    }
+
+    /// For tests: sets the number of cores that [`Threads::Auto`] sees.
+    #[doc(hidden)]
+    pub fn cores(mut self, cores: usize) -> Self {
+        self.cores = Some(cores);
         self
     }
 
@@ -386,6 +395,7 @@ impl DatasetBuilder {
             kept: Arc::new(Kept::new(self.pipeline.memory_limit)),
             pipeline: self.pipeline,
             threads: self.threads,
+            cores: self.cores,
             keep_threads: self.keep_threads,
             mmap: self.mmap,
             lenience: self.lenience,

@@ -9,7 +9,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use atds_pipeline::{Options, Pipeline, Slice};
-use atds_sched::{ThreadPool, Threads};
+use atds_sched::{Costs, ThreadPool, Threads};
 use avro_decode::{LeftOut, Sampled};
 use tensor_batch::{Batch, BatchSpec};
 
@@ -66,6 +66,8 @@ pub(crate) struct Settings {
     /// The options of the pipeline, but for the number of threads.
     pub(crate) pipeline: Options,
     pub(crate) threads: Threads,
+    /// For tests: the number of cores that `threads` sees.
+    pub(crate) cores: Option<usize>,
     /// Whether threads wait for the next iteration.
     pub(crate) keep_threads: bool,
     pub(crate) mmap: bool,
@@ -83,6 +85,8 @@ pub(crate) struct Kept {
     pub(crate) buffers: Arc<BufferPool>,
     pub(crate) mappings: Arc<Mappings>,
     pub(crate) threads: Arc<ThreadPool>,
+    /// What decoding costs.
+    pub(crate) costs: Arc<Costs>,
 }
 
 impl Kept {
@@ -91,6 +95,7 @@ impl Kept {
             buffers: Arc::default(),
             mappings: Arc::new(Mappings::new(memory_limit)),
             threads: Arc::default(),
+            costs: Arc::default(),
         }
     }
 }
@@ -382,10 +387,15 @@ impl Batches {
             mapped_peak: 0.into(),
         });
         let mut options = settings.pipeline.clone();
-        options.threads = settings.threads.number();
+        options.threads = match settings.cores {
+            Some(cores) => settings.threads.number_on(cores),
+            None => settings.threads.number(),
+        };
+        options.automatic = !matches!(settings.threads, Threads::Fixed(_));
         let batches = failed.is_none().then(|| {
             let spec = settings.plans.spec().clone();
             let mut pipeline = Pipeline::new(spec, files.clone(), options.clone());
+            pipeline = pipeline.with_costs(kept.costs.clone());
             if settings.keep_threads {
                 pipeline = pipeline.with_threads(kept.threads.clone());
             }

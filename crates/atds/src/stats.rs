@@ -38,6 +38,8 @@ pub struct Stats {
     pub elapsed: Duration,
     /// Number of threads that decompress and decode.
     pub threads: usize,
+    /// For each thread that was started to decode, the number of records that it has decoded.
+    pub thread_records: Vec<u64>,
     /// Sparse entries dropped for an index outside their dimension.
     pub dropped_entries: u64,
     /// Lists of [truncated](crate::Feature::with_truncate) features that were longer
@@ -116,6 +118,7 @@ impl StatsHandle {
             batch_wait: stats.batch_wait,
             elapsed: stats.elapsed,
             threads: self.threads,
+            thread_records: stats.worker_rows,
             dropped_entries: stats.tally.dropped_entries,
             truncated_lists: stats.tally.truncated_lists,
             dropped_records: stats.dropped_records,

@@ -11,7 +11,6 @@ use atds_format::CancelFlag;
 use atds_sched::Costs;
 use tensor_batch::Batch;
 
-use crate::Error;
 use crate::block::SharedPayload;
 use crate::error::Stop;
 use crate::memory::{Lease, Memory};
@@ -20,6 +19,7 @@ use crate::ops::{Op, Queued, Read, Work};
 use crate::stats::Counters;
 use crate::tuning::{PIECE_TIME, QUEUED_OPS};
 use crate::workers::Workers;
+use crate::{Error, Options};
 
 /// A batch that is given out, with the bytes that it counts for, or the error that ends the
 /// iteration.
@@ -74,6 +74,8 @@ pub(crate) struct Flow {
     /// Number of rows of a batch.
     batch_rows: u64,
     workers: usize,
+    /// Whether fewer workers work if these do as well.
+    is_automatic: bool,
 }
 
 #[derive(Debug, Default)]
@@ -183,10 +185,9 @@ impl Flow {
         costs: Arc<Costs>,
         counters: Arc<Counters>,
         read_size: usize,
-        prefetch: usize,
-        batch_rows: u64,
-        workers: usize,
+        options: &Options,
     ) -> Self {
+        let workers = options.threads.max(1);
         Flow {
             state: Mutex::default(),
             worker_changed: (0..workers).map(|_| Condvar::new()).collect(),
@@ -201,8 +202,9 @@ impl Flow {
             unqueued: AtomicU64::new(u64::MAX),
             costs,
             partly_used: 2 * read_size as u64,
-            prefetch: prefetch.max(1),
-            batch_rows,
+            prefetch: options.prefetch.max(1),
+            batch_rows: options.batch_size.max(1) as u64,
+            is_automatic: options.automatic,
             workers,
         }
     }
@@ -344,13 +346,19 @@ impl Flow {
         self.wake_all();
     }
 
+    /// Time that the planning thread has waited.
+    pub(crate) fn planner_waited(&self) -> Duration {
+        self.counters.room_wait.get() + self.counters.read_wait.get()
+    }
+
     fn wait_for_room<'a>(
         &self,
         mut state: MutexGuard<'a, State>,
         waits_for: WaitsFor,
     ) -> MutexGuard<'a, State> {
         state.waiting.planner = Some(waits_for);
-        let mut state = wait(&self.room_changed, state);
+        let room_wait = &self.counters.room_wait;
+        let mut state = room_wait.time(|| wait(&self.room_changed, state));
         state.waiting.planner = None;
         state
     }
@@ -512,13 +520,18 @@ impl Flow {
 
     /// Number of workers that the consumer asks for by its pace.
     fn wanted(&self, state: &State) -> usize {
+        let most = match self.is_automatic {
+            true => self.costs.fewest_workers(self.workers),
+            false => self.workers,
+        };
+        self.counters.threads.store(most, Relaxed);
         match state.pace {
-            Some(_) if state.waiting.consumer => self.workers,
-            Some(pace) => self.costs.workers(self.batch_rows, pace).min(self.workers),
+            Some(_) if state.waiting.consumer => most,
+            Some(pace) => self.costs.workers_for_pace(self.batch_rows, pace).min(most),
             // It is not known until the consumer comes back: no more batches than may be ready.
             None => match state.queue.front().map(|first| &first.op) {
-                Some(Op::Batches { .. }) => self.prefetch.min(self.workers),
-                _ => self.workers,
+                Some(Op::Batches { .. }) => self.prefetch.min(most),
+                _ => most,
             },
         }
     }
@@ -721,7 +734,9 @@ impl Flow {
         let mut state = self.lock();
         if let Some(given) = state.given.take() {
             let (took, before) = (given.elapsed(), state.pace);
-            state.pace = Some(before.map_or(took, |before| (7 * before + took) / 8));
+            let pace = before.map_or(took, |before| (7 * before + took) / 8);
+            state.pace = Some(pace);
+            self.counters.set_pace(pace);
         }
         loop {
             if state.ready > 0 {

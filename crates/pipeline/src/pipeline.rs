@@ -48,6 +48,9 @@ pub struct Options {
     pub prefetch: usize,
     /// Number of workers; 0 counts as 1.
     pub threads: usize,
+    /// Whether fewer workers take part where more would not make batches faster: `threads` is the number
+    /// of cores then.
+    pub automatic: bool,
     /// The limit in bytes on the memory of an iteration.
     pub memory_limit: u64,
     /// The most bytes of a prepared block.
@@ -77,6 +80,7 @@ impl Options {
             shuffle_blocks: false,
             prefetch: 2,
             threads: 1,
+            automatic: false,
             memory_limit: 4 << 30,
             max_block_bytes: 1 << 30,
             read_size: 128 << 10,
@@ -96,6 +100,8 @@ pub struct Pipeline {
     options: Options,
     /// Where the threads of an iteration come from, if they are kept.
     pool: Option<Arc<ThreadPool>>,
+    /// What iterations have measured.
+    costs: Arc<Costs>,
 }
 
 impl Pipeline {
@@ -106,6 +112,7 @@ impl Pipeline {
             files,
             options,
             pool: None,
+            costs: Arc::default(),
         }
     }
 
@@ -113,6 +120,13 @@ impl Pipeline {
     #[must_use]
     pub fn with_threads(mut self, pool: Arc<ThreadPool>) -> Self {
         self.pool = Some(pool);
+        self
+    }
+
+    /// Has iterations begin with what others have measured, and measure for these.
+    #[must_use]
+    pub fn with_costs(mut self, costs: Arc<Costs>) -> Self {
+        self.costs = costs;
         self
     }
 
@@ -143,19 +157,20 @@ impl Batches {
             files,
             options,
             pool,
+            costs,
         } = pipeline;
         let workers = options.threads.max(1);
         let memory = Arc::new(Memory::new(options.memory_limit));
-        let costs = Arc::new(Costs::default());
-        let counters = Arc::new(Counters::new(memory.clone(), costs.clone(), workers));
+        let costs = costs.clone();
+        let rows = options.batch_size.max(1) as u64;
+        let counters = Counters::new(memory.clone(), costs.clone(), workers, rows);
+        let counters = Arc::new(counters);
         let flow = Flow::new(
             memory.clone(),
             costs.clone(),
             counters.clone(),
             read_size(options),
-            options.prefetch,
-            options.batch_size.max(1) as u64,
-            workers,
+            options,
         );
         let flow = Arc::new(flow);
         let framing = Framing {

@@ -3,6 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::mem;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use atds_sched::Costs;
 
@@ -38,6 +39,9 @@ pub(crate) struct Sequence {
     /// Batches of the next op.
     next: Vec<BatchPlan>,
     next_rows: u64,
+    /// When the last op was planned, and how long the planning thread had waited then.
+    planned_at: Instant,
+    waited: Duration,
     delayed: VecDeque<Delayed>,
     /// Number of rows of delayed ops, and of records that are prepared early for them.
     delayed_rows: u64,
@@ -90,6 +94,8 @@ impl Sequence {
             queued: 0,
             next: Vec::new(),
             next_rows: 0,
+            planned_at: Instant::now(),
+            waited: Duration::ZERO,
             delayed: VecDeque::new(),
             delayed_rows: 0,
             delayed_prepares: 0,
@@ -148,6 +154,15 @@ impl Sequence {
         Ok(())
     }
 
+    /// Notes the time that planning `rows` rows took, without waits.
+    fn note_planned(&mut self, rows: u64) {
+        let (now, waited) = (Instant::now(), self.flow.planner_waited());
+        let took = now - self.planned_at;
+        let waits = waited.saturating_sub(self.waited);
+        self.costs.note_planned(rows, took.saturating_sub(waits));
+        (self.planned_at, self.waited) = (now, waited);
+    }
+
     /// Tells the flow which batch is the first that is not queued.
     fn note_unqueued(&self) {
         let delayed = self.delayed.iter().flat_map(|delayed| &delayed.plans);
@@ -160,6 +175,7 @@ impl Sequence {
             return Ok(());
         }
         let rows = mem::take(&mut self.next_rows);
+        self.note_planned(rows);
         let plans = mem::take(&mut self.next);
         let ops = match &*plans {
             [plan] => self.piece_count(plan).max(1),
@@ -204,12 +220,8 @@ impl Sequence {
         let costs = &self.costs;
         let between = costs.rows_ns(self.delayed_rows - first.rows)
             + costs.prepare_ns(self.delayed_prepares - first.early.records);
-        let mut longest = costs.prepare_ns(largest);
-        if early().any(|early| early.finds_pairs) {
-            // Skipping a record takes about a quarter of decoding it.
-            longest += costs.rows_ns(largest) / 4;
-        }
-        !costs.is_measured() || between >= longest.saturating_mul(self.workers as u64)
+        let finds_pairs = early().any(|early| early.finds_pairs);
+        !costs.is_measured() || between >= costs.work_ahead_ns(largest, finds_pairs, self.workers)
     }
 
     /// Queues ops that prepare the blocks which the op of `plans` is the first to read, and other
@@ -355,16 +367,15 @@ impl Sequence {
         }
         if !self.costs.is_measured() || self.queued == 0 {
             // The consumer waits for the first batch, and its pieces tell how long others take.
-            let rows = match self.costs.is_measured() {
-                true => self.costs.rows_in(WAKE_TIME),
-                false => FIRST_PIECE_ROWS,
+            return match self.costs.is_measured() {
+                true => self.costs.pieces(plan.rows, WAKE_TIME, workers),
+                false => (plan.rows / FIRST_PIECE_ROWS).clamp(1, workers),
             };
-            return (plan.rows / rows).clamp(1, workers);
         }
         if plan.rows < self.costs.rows_in(LARGE_BATCH_TIME) {
             return 1;
         }
-        (plan.rows / self.costs.rows_in(PIECE_TIME)).min(2 * workers)
+        self.costs.pieces(plan.rows, PIECE_TIME, 2 * workers)
     }
 
     fn queue_pieces(&mut self, pieces: Vec<BatchPlan>) -> Result<(), Stop> {

@@ -82,6 +82,12 @@ pub(crate) struct Counters {
     dropped_records: AtomicU64,
     memory: Arc<Memory>,
     costs: Arc<Costs>,
+    batch_rows: u64,
+    pace: Nanos,
+    /// Time that the planning thread waited for room.
+    pub(crate) room_wait: Nanos,
+    /// The most workers that work, as it was decided last.
+    pub(crate) threads: AtomicUsize,
     /// For each worker, the number of rows that it has decoded.
     worker_rows: Box<[AtomicU64]>,
     /// Number of workers that have begun.
@@ -92,7 +98,12 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    pub(crate) fn new(memory: Arc<Memory>, costs: Arc<Costs>, workers: usize) -> Self {
+    pub(crate) fn new(
+        memory: Arc<Memory>,
+        costs: Arc<Costs>,
+        workers: usize,
+        batch_rows: u64,
+    ) -> Self {
         Counters {
             records: AtomicU64::new(0),
             batches: AtomicU64::new(0),
@@ -108,6 +119,10 @@ impl Counters {
             dropped_records: AtomicU64::new(0),
             memory,
             costs,
+            batch_rows,
+            pace: Nanos::default(),
+            room_wait: Nanos::default(),
+            threads: AtomicUsize::new(workers),
             worker_rows: (0..workers).map(|_| AtomicU64::new(0)).collect(),
             begun: AtomicUsize::new(0),
             repeated_ops: AtomicU64::new(0),
@@ -152,6 +167,21 @@ impl Counters {
         }
     }
 
+    /// Notes the time that the consumer takes for a batch.
+    pub(crate) fn set_pace(&self, pace: Duration) {
+        // None is 0.
+        self.pace.0.store(
+            u64::try_from(pace.as_nanos()).unwrap_or(u64::MAX).max(1),
+            Relaxed,
+        );
+    }
+
+    fn schedule(&self) -> Option<Schedule> {
+        let pace = Some(self.pace.get()).filter(|pace| !pace.is_zero());
+        let threads = self.threads.load(Relaxed).min(self.worker_rows.len());
+        self.costs.schedule(threads, OP_TIME, self.batch_rows, pace)
+    }
+
     pub(crate) fn snapshot(&self) -> Stats {
         let memory = &self.memory;
         let took = self.took.get();
@@ -179,7 +209,7 @@ impl Counters {
                 .take(self.begun.load(Relaxed))
                 .map(|rows| rows.load(Relaxed))
                 .collect(),
-            schedule: self.costs.schedule(self.worker_rows.len(), OP_TIME),
+            schedule: self.schedule(),
             memory_peak: memory.peak(),
             memory_limit: memory.limit(),
             window_peak: memory.window_peak(),

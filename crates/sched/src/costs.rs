@@ -13,6 +13,8 @@ pub struct Costs {
     record_time: AtomicU64,
     /// Time to prepare a record in 1/1024 ns.
     prepare_time: AtomicU64,
+    /// Time in which a row is planned in 1/1024 ns.
+    planning_time: AtomicU64,
     /// Bytes of a batch's row in 1/1024.
     row_bytes: AtomicU64,
     /// Bytes of prepared blocks for 1024 bytes of their payloads.
@@ -33,15 +35,30 @@ impl Costs {
         blend(&self.prepare_time, per_1024(nanos(time), records));
     }
 
-    /// What follows for `threads` threads and pieces of work that take `op_time`; `None` before the
-    /// first batch was measured.
-    pub fn schedule(&self, threads: usize, op_time: Duration) -> Option<Schedule> {
+    /// Notes that one thread planned `rows` rows in `time`.
+    pub fn note_planned(&self, rows: u64, time: Duration) {
+        blend(&self.planning_time, per_1024(nanos(time), rows));
+    }
+
+    /// What follows for at most `threads` threads, ops that take `op_time`, and a consumer that takes
+    /// `pace` for a batch of `batch_rows` rows; `None` before the first batch was measured.
+    pub fn schedule(
+        &self,
+        threads: usize,
+        op_time: Duration,
+        batch_rows: u64,
+        pace: Option<Duration>,
+    ) -> Option<Schedule> {
+        let for_pace = pace.map(|pace| self.workers_for_pace(batch_rows, pace));
         let ns = |average: &AtomicU64| average.load(Relaxed) as f64 / 1024.0;
         self.is_measured().then(|| Schedule {
             threads,
+            workers: for_pace.unwrap_or(threads).min(threads),
             op_rows: self.rows_in(op_time),
             row_ns: ns(&self.record_time),
             prepare_ns: ns(&self.prepare_time),
+            planning_ns: ns(&self.planning_time),
+            pace,
         })
     }
 
@@ -74,12 +91,9 @@ impl Costs {
         records.saturating_mul(self.prepare_time.load(Relaxed)) / 1024
     }
 
-    /// The fewest workers that make a batch of `rows` rows in `time`, with a quarter to spare, since
-    /// both times vary.
-    pub fn workers(&self, rows: u64, time: Duration) -> usize {
-        let work = self.rows_ns(rows).saturating_add(self.prepare_ns(rows));
-        let work = work.saturating_add(work / 4);
-        usize::try_from(work / nanos(time).max(1)).map_or(usize::MAX, |full| full + 1)
+    /// Time in ns in which the planning thread plans `rows` rows.
+    pub fn planning_ns(&self, rows: u64) -> u64 {
+        rows.saturating_mul(self.planning_time.load(Relaxed)) / 1024
     }
 
     /// Bytes of a batch of `rows` rows, as far as is known.
@@ -98,14 +112,20 @@ impl Costs {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Schedule {
-    /// Number of threads.
+    /// The most threads that work.
     pub threads: usize,
+    /// Number of threads that the pace of the consumer asks for; all work while it waits.
+    pub workers: usize,
     /// Number of rows of a piece of work.
     pub op_rows: u64,
     /// Time in ns that a row takes.
     pub row_ns: f64,
     /// Time in ns that preparing a record takes; 0 if nothing is prepared.
     pub prepare_ns: f64,
+    /// Time in ns in which one thread plans a row.
+    pub planning_ns: f64,
+    /// The time that the consumer takes for a batch; `None` before it took the second.
+    pub pace: Option<Duration>,
 }
 
 impl fmt::Display for Schedule {
@@ -113,8 +133,12 @@ impl fmt::Display for Schedule {
         let Schedule {
             threads, op_rows, ..
         } = self;
-        let [row, prepare] = [self.row_ns, self.prepare_ns].map(|ns| ns / 1e3);
+        let [row, prepare, planning] =
+            [self.row_ns, self.prepare_ns, self.planning_ns].map(|ns| ns / 1e3);
         let s = if *threads == 1 { "" } else { "s" };
+        if self.workers < *threads {
+            write!(f, "{} of ", self.workers)?;
+        }
         write!(
             f,
             "{threads} thread{s}, at least {op_rows} rows at a time: "
@@ -123,11 +147,19 @@ impl fmt::Display for Schedule {
         if prepare > 0.0 {
             write!(f, ", decompressing one {prepare:.2} µs")?;
         }
+        write!(f, ", planning one {planning:.2} µs")?;
+        if let Some(pace) = self.pace {
+            write!(
+                f,
+                "; the consumer takes {:.2} ms for a batch",
+                pace.as_secs_f64() * 1e3
+            )?;
+        }
         Ok(())
     }
 }
 
-fn nanos(time: Duration) -> u64 {
+pub(crate) fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 

@@ -19,13 +19,17 @@ pub enum Threads {
 }
 
 impl Threads {
-    /// The number of threads that are started.
+    /// The most threads that are started.
     pub fn number(self) -> usize {
         // What this process may use of the machine, by its affinity and its cgroup.
-        let cores = || available_parallelism().map_or(1, usize::from);
+        self.number_on(available_parallelism().map_or(1, usize::from))
+    }
+
+    /// The most threads that are started on `cores` cores.
+    pub fn number_on(self, cores: usize) -> usize {
         let number = match self {
-            Threads::Auto => cores(),
-            Threads::UpTo(n) => n.min(cores()),
+            Threads::Auto => cores,
+            Threads::UpTo(n) => n.min(cores),
             Threads::Fixed(n) => n,
         };
         number.clamp(1, MAX_THREADS)
