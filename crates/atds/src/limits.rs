@@ -1,7 +1,6 @@
 //! The defaults and limits of a pipeline, and the reason for each.
 
 use std::path::Path;
-use std::sync::LazyLock;
 
 use crate::machine;
 
@@ -29,8 +28,8 @@ const MIN_DEFAULT_MEMORY_LIMIT: u64 = 64 << 20;
 /// (as those of a container) may make less than the machine's; at most [`DEFAULT_MEMORY_LIMIT`] for
 /// each, and at least 64 MiB.
 pub fn default_memory_limit(processes: usize) -> u64 {
-    static MEMORY: LazyLock<Option<u64>> = LazyLock::new(|| machine::memory(Path::new("/")));
-    let memory = MEMORY.unwrap_or(u64::MAX);
+    // Read each time: a fork while another thread filled a static would leave the child waiting.
+    let memory = machine::memory(Path::new("/")).unwrap_or(u64::MAX);
     let each = memory / MEMORY_SHARE / processes.max(1) as u64;
     each.clamp(MIN_DEFAULT_MEMORY_LIMIT, DEFAULT_MEMORY_LIMIT)
 }
