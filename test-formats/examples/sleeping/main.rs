@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod automatic;
 mod case;
 mod format;
 mod measure;
@@ -15,6 +16,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use atds_sched::Threads;
 use case::Case;
 
 /// Measure how much of 16 and 64 sleeping workers the pipeline uses
@@ -37,6 +39,10 @@ struct Args {
     /// Fail if a case in order is below 0.9, or a shuffled one below 0.8
     #[arg(long)]
     check: bool,
+    /// Compare the automatic number of threads with fixed ones instead. `--threads` are the numbers of
+    /// cores that it sees
+    #[arg(long)]
+    automatic: bool,
     /// Write the figures to this file, as JSON
     #[arg(long)]
     json: Option<std::path::PathBuf>,
@@ -58,16 +64,19 @@ fn run(args: &Args) -> Result<bool, Box<dyn std::error::Error>> {
     let cases: Vec<Case> = cases
         .filter(|case| case.name().contains(&args.only))
         .collect();
+    if args.automatic {
+        return automatic::compare(args, &cases);
+    }
     println!("{}", report::HEAD);
     let mut figures = Vec::new();
     for case in cases {
-        let mut figure = measure::measure(&case, args.seconds)?;
+        let mut figure = measure::measure(&case, args.seconds, Threads::Fixed(case.threads))?;
         for _ in 0..args.again {
             if figure.worth >= case.bound() {
                 break;
             }
             println!("{} once more", report::line(&case, &figure));
-            let next = measure::measure(&case, args.seconds)?;
+            let next = measure::measure(&case, args.seconds, Threads::Fixed(case.threads))?;
             if next.worth > figure.worth {
                 figure = next;
             }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use atds_format::{Access, ByteSource, Completion, Format, Location, ReadBuffer};
 use atds_pipeline::{Files, Options, Pipeline};
+use atds_sched::Threads;
 use atds_test_formats::{InMemory, Row, TestFormat, ToyFiles};
 use bytes::Bytes;
 
@@ -28,7 +29,12 @@ pub(crate) struct Figure {
     pub(crate) lateness: f64,
 }
 
-pub(crate) fn measure(case: &Case, seconds: f64) -> Result<Figure, Box<dyn Error>> {
+/// Measures a case with its number of threads, or with another one.
+pub(crate) fn measure(
+    case: &Case,
+    seconds: f64,
+    workers: Threads,
+) -> Result<Figure, Box<dyn Error>> {
     let toy = ToyFiles { is_packed: true };
     let sleeps = Sleeps::new(*case);
     let records = case.records(seconds);
@@ -41,7 +47,8 @@ pub(crate) fn measure(case: &Case, seconds: f64) -> Result<Figure, Box<dyn Error
         }),
     };
     let mut options = Options::new(case.batch);
-    options.threads = case.threads;
+    options.threads = workers.number_on(case.threads);
+    options.automatic = workers == Threads::Auto;
     options.shuffle_buffer_size = if case.is_shuffled { 8_192 } else { 0 };
     options.read_size = 64 << 10;
     let pipeline = Pipeline::new(toy.spec(), Arc::new(files), options);
