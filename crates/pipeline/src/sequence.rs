@@ -46,6 +46,9 @@ pub(crate) struct Sequence {
     /// Number of rows of delayed ops, and of records that are prepared early for them.
     delayed_rows: u64,
     delayed_prepares: u64,
+    /// Number of ops that delayed batches become, and what takes longest to prepare for them.
+    delayed_ops: u64,
+    longest: Early,
     delayed_bytes: u64,
     /// The most bytes of payloads in delayed batches.
     most_bytes: u64,
@@ -76,6 +79,17 @@ struct Early {
     finds_pairs: bool,
 }
 
+impl Early {
+    /// What takes longer of each.
+    fn max(self, other: Self) -> Self {
+        Early {
+            records: self.records.max(other.records),
+            largest: self.largest.max(other.largest),
+            finds_pairs: self.finds_pairs || other.finds_pairs,
+        }
+    }
+}
+
 impl Sequence {
     pub(crate) fn new(
         flow: Arc<Flow>,
@@ -99,6 +113,8 @@ impl Sequence {
             delayed: VecDeque::new(),
             delayed_rows: 0,
             delayed_prepares: 0,
+            delayed_ops: 0,
+            longest: Early::default(),
             delayed_bytes: 0,
             most_bytes: options.memory_limit / AHEAD_SHARE,
             group: Vec::new(),
@@ -191,6 +207,8 @@ impl Sequence {
         };
         self.delayed_rows += rows;
         self.delayed_prepares += early.records;
+        self.delayed_ops += ops;
+        self.longest = self.longest.max(early);
         self.delayed_bytes += delayed.bytes;
         self.delayed.push_back(delayed);
         while self.may_queue() {
@@ -207,20 +225,21 @@ impl Sequence {
         let Some(first) = self.delayed.front() else {
             return false;
         };
-        let early = || self.delayed.iter().map(|delayed| delayed.early);
-        let largest = early().map(|early| early.largest).max().unwrap_or(0);
+        let Early {
+            largest,
+            finds_pairs,
+            ..
+        } = self.longest;
         // The first batches are not delayed: the consumer waits for them.
         if largest == 0 || self.queued == 0 || self.delayed_bytes > self.most_bytes {
             return true;
         }
-        let ops: u64 = self.delayed.iter().map(|delayed| delayed.ops).sum();
-        if ops <= self.workers as u64 {
+        if self.delayed_ops <= self.workers as u64 {
             return false;
         }
         let costs = &self.costs;
         let between = costs.rows_ns(self.delayed_rows - first.rows)
             + costs.prepare_ns(self.delayed_prepares - first.early.records);
-        let finds_pairs = early().any(|early| early.finds_pairs);
         !costs.is_measured() || between >= costs.work_ahead_ns(largest, finds_pairs, self.workers)
     }
 
@@ -302,6 +321,11 @@ impl Sequence {
         self.note_unqueued();
         self.delayed_rows -= delayed.rows;
         self.delayed_prepares -= delayed.early.records;
+        self.delayed_ops -= delayed.ops;
+        if delayed.early.largest > 0 && delayed.early.largest == self.longest.largest {
+            let early = self.delayed.iter().map(|delayed| delayed.early);
+            self.longest = early.fold(Early::default(), Early::max);
+        }
         self.delayed_bytes -= delayed.bytes;
         let mut plans = delayed.plans;
         if plans.len() == 1
