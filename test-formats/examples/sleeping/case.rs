@@ -83,8 +83,11 @@ impl Case {
     /// Time in ns that a record sleeps when it is decoded, and again when it is prepared: so long
     /// that what 2 cores compute beside it does not count.
     pub(crate) fn record_ns(&self) -> u64 {
-        // Batches of a few records from as many small blocks are computed longest.
-        let is_small = self.batch < 64 && self.block < 1_000;
+        // Small batches of small blocks take longest to compute, and reads of one record each.
+        let is_small = match self.is_shuffled {
+            false => self.batch < 64 && self.block < 1_000,
+            true => self.batch < 64 && self.block < 1_000 || self.batch < 10_000 && self.block < 64,
+        };
         let ns = if is_small { 2_500 } else { 625 };
         ns * self.threads as u64
     }

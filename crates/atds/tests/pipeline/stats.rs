@@ -50,6 +50,31 @@ fn records_steps_and_bytes_add_up() {
 }
 
 #[test]
+fn automatic_threads_say_what_was_decided_and_what_each_has_decoded() {
+    let folder = Folder::of_rows(3, 500, 8, Codec::Deflate);
+    for (threads, most) in [(Threads::Auto, 4), (Threads::UpTo(3), 3)] {
+        let dataset = folder.rows(20).threads(threads).cores(4).build().unwrap();
+        // The second iteration begins with what the first has measured.
+        for _ in 0..2 {
+            let mut batches = dataset.iter();
+            let rows: usize = batches.by_ref().map(|batch| batch.unwrap().rows()).sum();
+            let stats = batches.stats();
+            assert_eq!(stats.threads, most);
+            assert!((1..=most).contains(&stats.thread_records.len()));
+            assert_eq!(stats.thread_records.iter().sum::<u64>(), rows as u64);
+            let schedule = stats.schedule.unwrap();
+            assert!((1..=most).contains(&schedule.threads));
+            assert!((1..=schedule.threads).contains(&schedule.workers));
+            assert!(schedule.pace.is_some());
+            let text = schedule.to_string();
+            for part in ["decoding a row takes", "planning one", "the consumer takes"] {
+                assert!(text.contains(part), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_blocks_of_a_file_are_all_of_it_but_the_header() {
     let folder = Folder::of_rows(1, 100, 8, Codec::Deflate);
     let dataset = folder.rows(10).build().unwrap();
