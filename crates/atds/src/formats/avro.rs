@@ -505,9 +505,13 @@ impl Buffers {
         let fits =
             |buffer: &DecompressBuffer| (len..=most_capacity(len)).contains(&buffer.capacity());
         let found = self.buffers.range(from..).rposition(fits);
-        let found = found.and_then(|at| self.buffers.remove(from + at));
-        let buffer = found.unwrap_or_default();
-        self.bytes -= buffer.capacity();
-        buffer
+        if let Some(buffer) = found.and_then(|at| self.buffers.remove(from + at)) {
+            self.bytes -= buffer.capacity();
+            return buffer;
+        }
+        // The oldest makes way for a new one, so that there are never more than were used at once.
+        let oldest = self.buffers.pop_front().unwrap_or_default();
+        self.bytes -= oldest.capacity();
+        DecompressBuffer::default()
     }
 }
