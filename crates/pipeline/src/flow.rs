@@ -520,7 +520,9 @@ impl Flow {
 
     /// Number of workers that the consumer asks for by its pace.
     fn wanted(&self, state: &State) -> usize {
-        let most = match self.is_automatic {
+        // Where ops pile up, the planning thread keeps up, whatever was measured of it.
+        let is_short = state.queue.len() < self.workers;
+        let most = match self.is_automatic && is_short {
             true => self.costs.fewest_workers(self.workers),
             false => self.workers,
         };
