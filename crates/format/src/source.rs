@@ -123,19 +123,25 @@ impl fmt::Debug for Completion {
 /// Memory that a read may use, from a pool that counts it until the last slice of it is dropped.
 pub struct ReadBuffer {
     memory: Vec<u8>,
+    /// Of `memory`, when it was taken.
+    capacity: usize,
     pool: Option<Arc<dyn BufferPool>>,
 }
 
 /// Takes the memory of read buffers back.
 pub trait BufferPool: Send + Sync {
-    /// Takes `memory` back, whose last slice was dropped.
-    fn give_back(&self, memory: Vec<u8>);
+    /// Takes `memory` back, whose last slice was dropped. It had `capacity` bytes when it was taken.
+    fn give_back(&self, memory: Vec<u8>, capacity: usize);
 }
 
 impl ReadBuffer {
     /// A buffer in `memory`, which returns to `pool`.
     pub fn new(memory: Vec<u8>, pool: Option<Arc<dyn BufferPool>>) -> Self {
-        ReadBuffer { memory, pool }
+        ReadBuffer {
+            capacity: memory.capacity(),
+            memory,
+            pool,
+        }
     }
 
     /// The memory for a read of `len` bytes. It has bytes of earlier reads, or zeros.
@@ -164,7 +170,7 @@ impl AsRef<[u8]> for ReadBuffer {
 impl Drop for ReadBuffer {
     fn drop(&mut self) {
         if let Some(pool) = self.pool.take() {
-            pool.give_back(std::mem::take(&mut self.memory));
+            pool.give_back(std::mem::take(&mut self.memory), self.capacity);
         }
     }
 }

@@ -407,38 +407,26 @@ impl ReadPool {
             lease.forget();
             vec![0; len]
         });
-        let counted = Counted {
-            bytes: buffer.capacity(),
-            pool: self.clone(),
-        };
-        ReadBuffer::new(buffer, Some(Arc::new(counted)))
+        ReadBuffer::new(buffer, Some(self.clone()))
     }
 }
 
-/// The place to which a buffer returns.
-#[derive(Debug)]
-struct Counted {
-    /// Bytes that count for it.
-    bytes: usize,
-    pool: Arc<ReadPool>,
-}
-
-impl BufferPool for Counted {
-    fn give_back(&self, memory: Vec<u8>) {
+impl BufferPool for ReadPool {
+    fn give_back(&self, memory: Vec<u8>, capacity: usize) {
         let ReadPool {
             memory: count,
             kept,
-        } = &*self.pool;
+        } = self;
         let mut buffers = kept.lock();
-        let bytes = buffers.bytes + self.bytes as u64;
+        let bytes = buffers.bytes + capacity as u64;
         // A source may have made it larger.
         let fits = bytes <= count.limit() / KEPT_SHARE && !count.is_scarce();
-        if fits && memory.capacity() == self.bytes {
+        if fits && memory.capacity() == capacity {
             buffers.bytes = bytes;
             buffers.by_len.entry(memory.len()).or_default().push(memory);
         } else {
             drop(buffers);
-            count.remove(self.bytes as u64);
+            count.remove(capacity as u64);
         }
     }
 }

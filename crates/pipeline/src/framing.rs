@@ -25,6 +25,7 @@ use crate::sequence::Sequence;
 use crate::slice::{FilePart, overlaps};
 use crate::stats::Counters;
 use crate::tuning::DOUBTFUL_BATCH_BYTES;
+use crate::tuning::KEPT_SHARE;
 use crate::{Error, ErrorKind, Options};
 
 /// The planning thread's state.
@@ -476,7 +477,7 @@ impl Framing {
                 _ => self.payload_lease(file, len)?,
             };
             (bytes.clone(), lease)
-        } else if is_small_file || self.options.shuffle_buffer_size > 0 {
+        } else if is_small_file || self.is_long_in_window(framed) {
             // A slice would keep the whole buffer, for longer than most of its bytes are needed.
             let rounded = ReadPool::rounded(bytes.len()) as u64;
             let lease = self.payload_lease(file, rounded)?;
@@ -487,6 +488,14 @@ impl Framing {
         };
         let payload = SharedPayload::new(Parts::One(bytes), false, Some(lease));
         self.push(None, framed, BlockPayload::Own(payload), records)
+    }
+
+    /// Whether the payload of a block stays in the window for long. One that is prepared stays until it
+    /// is first read, which matters if the window takes much of the memory.
+    fn is_long_in_window(&self, framed: &Framed) -> bool {
+        let few = self.flow.memory.limit() / KEPT_SHARE;
+        let is_short = framed.context.decoder.prepares() && self.planner.expected_bytes() <= few;
+        self.options.shuffle_buffer_size > 0 && !is_short
     }
 
     /// Adds the file to an error. If the window does not fit, the rest of it is taken to be like what
