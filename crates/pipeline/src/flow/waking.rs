@@ -1,0 +1,111 @@
+//! Which worker does the next work: how many take part, and who is woken or started.
+
+use std::io;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Weak};
+
+use super::{Flow, State};
+use crate::ops::Op;
+use crate::workers::Workers;
+
+/// A worker for the next work.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Next {
+    Wake(usize),
+    Start(usize),
+}
+
+impl Flow {
+    /// Starts the first worker, and the others of `workers` once there is work for them.
+    pub(crate) fn start(&self, workers: &Arc<Workers>) -> io::Result<()> {
+        let mut state = self.lock();
+        (state.started, state.looking) = (1, 1);
+        drop(state);
+        workers.start(0)?;
+        // Set once.
+        let _ = self.starts.set(Arc::downgrade(workers));
+        let mut state = self.lock();
+        let next = self.next_worker(&mut state);
+        drop(state);
+        self.wake(next);
+        Ok(())
+    }
+
+    /// Chooses a worker for work that no other is about to take.
+    pub(super) fn next_worker(&self, state: &mut State) -> Option<Next> {
+        let works = state.reads.len() + state.queue.len();
+        let is_wanted = state.running + state.looking < self.wanted(state);
+        if works <= state.looking || !self.has_work(state) || state.reads.is_empty() && !is_wanted {
+            return None;
+        }
+        let next = match state.parked.pop() {
+            Some(worker) => Next::Wake(worker),
+            None if state.started < self.workers && self.starts.get().is_some() => {
+                state.started += 1;
+                Next::Start(state.started - 1)
+            }
+            None => return None,
+        };
+        state.looking += 1;
+        Some(next)
+    }
+
+    pub(super) fn wake(&self, next: Option<Next>) {
+        match next {
+            None => {}
+            Some(Next::Wake(worker)) => self.worker_changed[worker].notify_one(),
+            Some(Next::Start(worker)) => self.start_another(worker),
+        }
+    }
+
+    /// Starts a worker in addition to others, which go on alone if the system starts no thread.
+    fn start_another(&self, worker: usize) {
+        let workers = self.starts.get().and_then(Weak::upgrade);
+        let Some(workers) = workers else {
+            return;
+        };
+        if let Err(error) = workers.start(worker) {
+            log::warn!("{worker} threads decode, since the system starts no more: {error}");
+            let mut state = self.lock();
+            state.looking -= 1;
+            state.started = self.workers;
+        }
+    }
+
+    /// Wakes all workers, to look whether there is more work.
+    pub(super) fn wake_all(&self) {
+        let mut state = self.lock();
+        let parked = std::mem::take(&mut state.parked);
+        state.looking += parked.len();
+        drop(state);
+        for worker in parked {
+            self.worker_changed[worker].notify_one();
+        }
+    }
+
+    /// Says that a worker has begun to look for work.
+    pub(crate) fn begin_worker(&self) {
+        self.counters.begin_worker();
+        self.lock().looking -= 1;
+    }
+
+    /// Number of workers that the consumer asks for by its pace.
+    pub(super) fn wanted(&self, state: &State) -> usize {
+        // Where ops pile up, the planning thread keeps up, whatever was measured of it.
+        let is_short = state.queue.len() < self.workers;
+        let most = match self.is_automatic && is_short {
+            true => self.costs.fewest_workers(self.workers),
+            false => self.workers,
+        };
+        self.counters.threads.store(most, Relaxed);
+        match state.pace {
+            Some(_) if state.waiting.consumer => most,
+            Some(pace) => self.costs.workers_for_pace(self.batch_rows, pace).min(most),
+            // It is not known until the consumer comes back: no more batches than may be ready.
+            None => match state.queue.front().map(|first| &first.op) {
+                Some(Op::Batches { .. }) => self.prefetch.min(most),
+                _ => most,
+            },
+        }
+    }
+}
