@@ -636,6 +636,7 @@ impl Flow {
     /// The next finished batch, waited for until `deadline`.
     pub(crate) fn next_batch(&self, deadline: Option<Instant>) -> NextBatch {
         let mut state = self.lock();
+        let mut woken = 0;
         if let Some(given) = state.given.take() {
             let (took, before) = (given.elapsed(), state.pace);
             let pace = before.map_or(took, |before| (7 * before + took) / 8);
@@ -675,7 +676,11 @@ impl Flow {
                 return NextBatch::NotYet;
             }
             state.waiting.consumer = true;
-            if let Some(worker) = self.next_worker(&mut state) {
+            // Each once: without memory for an op they park again.
+            if woken < self.workers
+                && let Some(worker) = self.next_worker(&mut state)
+            {
+                woken += 1;
                 drop(state);
                 self.wake(Some(worker));
                 state = self.lock();
