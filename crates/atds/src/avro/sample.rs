@@ -169,6 +169,7 @@ impl Sample {
                 .map_err(|error| Error::new(avro::ErrorKind::Container(error.into())))?;
             let rows = block.count.min(options.records - records);
             for mut slots in builder.slots(&[rows as usize]) {
+                slots.set_room(options.max_bytes);
                 plan.execute(&data, 0, rows as usize, &mut slots)
                     .map_err(|error| Error::decode(error, 0))?;
             }
