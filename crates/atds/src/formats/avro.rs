@@ -322,8 +322,7 @@ impl Decoder for AvroDecoder {
             job.result = match result.and_then(|_| self.buffers.fit(buffer)) {
                 Ok(buffer) => {
                     let (bytes, memory) = (buffer.len(), most_capacity(buffer.len()));
-                    let pool = self.buffers.clone();
-                    let block = DecompressedBlock { buffer, pool };
+                    let block = DecompressedBlock::new(buffer, &self.buffers);
                     Ok((Prepared::of_value(block, bytes, memory), Tally::default()))
                 }
                 Err(DecompressError::TooLarge { .. }) => {
@@ -431,9 +430,22 @@ struct DecompressedBlock {
     pool: Arc<BufferPool>,
 }
 
+impl DecompressedBlock {
+    fn new(buffer: DecompressBuffer, pool: &Arc<BufferPool>) -> Self {
+        pool.lock().add_used(buffer.capacity());
+        DecompressedBlock {
+            buffer,
+            pool: pool.clone(),
+        }
+    }
+}
+
 impl Drop for DecompressedBlock {
     fn drop(&mut self) {
-        self.pool.give_back(std::mem::take(&mut self.buffer));
+        let buffer = std::mem::take(&mut self.buffer);
+        let mut buffers = self.pool.lock();
+        buffers.used -= buffer.capacity();
+        buffers.give_back(buffer);
     }
 }
 
@@ -446,9 +458,13 @@ struct Buffers {
     buffers: VecDeque<DecompressBuffer>,
     /// What they take in bytes.
     bytes: usize,
+    /// Bytes of the buffers that hold blocks, and the most of them at a time.
+    used: usize,
+    most_used: usize,
 }
 
-/// Bytes of unused buffers that are kept.
+/// Bytes of unused buffers that are kept at most. With those that are used they are never more than
+/// were used at a time.
 const MAX_UNUSED_BYTES: usize = 64 << 20;
 
 /// Number of buffers that are looked at for one that fits: those that were used last, whose memory is
@@ -475,22 +491,8 @@ impl BufferPool {
         }
         let mut fitting = self.lock().take(buffer.len());
         fitting.assign(&buffer)?;
-        self.give_back(buffer);
+        self.lock().give_back(buffer);
         Ok(fitting)
-    }
-
-    fn give_back(&self, buffer: DecompressBuffer) {
-        if buffer.capacity() > MAX_UNUSED_BYTES {
-            return;
-        }
-        let mut unused = self.lock();
-        unused.bytes += buffer.capacity();
-        unused.buffers.push_back(buffer);
-        while unused.bytes > MAX_UNUSED_BYTES
-            && let Some(oldest) = unused.buffers.pop_front()
-        {
-            unused.bytes -= oldest.capacity();
-        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Buffers> {
@@ -499,6 +501,28 @@ impl BufferPool {
 }
 
 impl Buffers {
+    fn add_used(&mut self, bytes: usize) {
+        self.used += bytes;
+        self.most_used = self.most_used.max(self.used);
+        self.trim();
+    }
+
+    fn give_back(&mut self, buffer: DecompressBuffer) {
+        self.bytes += buffer.capacity();
+        self.buffers.push_back(buffer);
+        self.trim();
+    }
+
+    /// Lets the buffers go that were not used for longest.
+    fn trim(&mut self) {
+        let most = MAX_UNUSED_BYTES.min(self.most_used - self.used);
+        while self.bytes > most
+            && let Some(oldest) = self.buffers.pop_front()
+        {
+            self.bytes -= oldest.capacity();
+        }
+    }
+
     /// A buffer for `len` bytes: a new one if none is large enough and not too large.
     fn take(&mut self, len: usize) -> DecompressBuffer {
         let from = self.buffers.len().saturating_sub(LOOKED_AT);
