@@ -59,7 +59,7 @@ impl DecompressBuffer {
         }
         let capacity = capacity_for(capacity).min(limit.max(capacity));
         self.memory
-            .replace(capacity, self.len)
+            .grow_to(capacity, self.len)
             .map_err(|_| DecompressError::OutOfMemory)
     }
 
@@ -107,13 +107,12 @@ fn capacity_for(len: usize) -> usize {
 }
 
 impl Memory {
-    /// Replaces the memory with `len` bytes, and copies the first `copied` bytes over.
-    fn replace(&mut self, len: usize, copied: usize) -> Result<(), TryReserveError> {
-        let mut memory = Vec::new();
-        memory.try_reserve_exact(len)?;
-        memory.extend_from_slice(&self.0[..copied]);
-        memory.resize(len, 0);
-        self.0 = memory;
+    /// Grows to `len` bytes, of which the first `kept` stay. Large memory is moved by the system, so
+    /// that old and new memory are never there at a time.
+    fn grow_to(&mut self, len: usize, kept: usize) -> Result<(), TryReserveError> {
+        self.0.truncate(kept);
+        self.0.try_reserve_exact(len - kept)?;
+        self.0.resize(len, 0);
         Ok(())
     }
 }
@@ -125,7 +124,7 @@ impl atds_inflate::Output for Memory {
     }
 
     fn lengthen(&mut self, len: usize) -> Result<(), TryReserveError> {
-        self.replace(len, self.0.len())
+        self.grow_to(len, self.0.len())
     }
 }
 
