@@ -276,10 +276,10 @@ impl Fetcher {
         Ok(())
     }
 
-    /// Whether workers read: the planning thread would wait for the disk and copy payloads. An input
-    /// without a size may keep a worker waiting for another program.
+    /// Whether workers read: the planning thread would wait for the disk and copy payloads. Beside one
+    /// worker it has time to. An input without a size may keep a worker waiting for another program.
     fn is_read_by_workers(&self) -> bool {
-        self.access == Access::Blocking && self.size.is_some()
+        self.access == Access::Blocking && self.size.is_some() && self.flow.has_workers()
     }
 
     /// Forgets the reads under way: what is read next is elsewhere.

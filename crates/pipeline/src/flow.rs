@@ -315,6 +315,11 @@ impl Flow {
         until == u64::MAX || ahead <= self.memory.ahead_limit()
     }
 
+    /// Whether there are several workers.
+    pub(crate) fn has_workers(&self) -> bool {
+        self.workers > 1
+    }
+
     /// Whether the workers and the consumer wait for the planning thread.
     pub(crate) fn is_starved(&self) -> bool {
         self.lock().is_starved()

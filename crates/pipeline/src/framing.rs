@@ -477,7 +477,7 @@ impl Framing {
                 _ => self.payload_lease(file, len)?,
             };
             (bytes.clone(), lease)
-        } else if is_small_file || self.is_long_in_window(framed) {
+        } else if is_small_file || self.is_long_in_window() {
             // A slice would keep the whole buffer, for longer than most of its bytes are needed.
             let rounded = ReadPool::rounded(bytes.len()) as u64;
             let lease = self.payload_lease(file, rounded)?;
@@ -490,12 +490,11 @@ impl Framing {
         self.push(None, framed, BlockPayload::Own(payload), records)
     }
 
-    /// Whether the payload of a block stays in the window for long. One that is prepared stays until it
-    /// is first read, which matters if the window takes much of the memory.
-    fn is_long_in_window(&self, framed: &Framed) -> bool {
+    /// Whether payloads stay in the window for so long that it matters what they keep: only if the window
+    /// takes much of the memory.
+    fn is_long_in_window(&self) -> bool {
         let few = self.flow.memory.limit() / KEPT_SHARE;
-        let is_short = framed.context.decoder.prepares() && self.planner.expected_bytes() <= few;
-        self.options.shuffle_buffer_size > 0 && !is_short
+        self.options.shuffle_buffer_size > 0 && self.planner.expected_bytes() > few
     }
 
     /// Adds the file to an error. If the window does not fit, the rest of it is taken to be like what

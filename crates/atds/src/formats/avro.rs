@@ -405,12 +405,18 @@ fn decode_error(error: avro_decode::DecodeError, first: u64) -> Error {
     located
 }
 
+/// Bytes that are loaded of a block whose first records are next.
+const FIRST_BYTES: usize = 4 << 10;
+
 /// The bytes of records that are decoded next, about as many as they are.
 fn next_bytes<'a>(upcoming: &Upcoming<'a>) -> &'a [u8] {
     let bytes = data(upcoming.block);
     let bytes = bytes.get(upcoming.at.at as usize..).unwrap_or_default();
-    let len = (bytes.len() / 8).max(1024).min(bytes.len());
-    &bytes[..len]
+    // As long as those before, on average.
+    let records = usize::try_from(upcoming.records).unwrap_or(usize::MAX);
+    let each = upcoming.at.at.checked_div(upcoming.at.record);
+    let len = each.map_or(FIRST_BYTES, |each| records.saturating_mul(each as usize));
+    &bytes[..len.min(bytes.len())]
 }
 
 /// The records of a block.
@@ -529,13 +535,9 @@ impl Buffers {
         let fits =
             |buffer: &DecompressBuffer| (len..=most_capacity(len)).contains(&buffer.capacity());
         let found = self.buffers.range(from..).rposition(fits);
-        if let Some(buffer) = found.and_then(|at| self.buffers.remove(from + at)) {
-            self.bytes -= buffer.capacity();
-            return buffer;
-        }
-        // The oldest makes way for a new one, so that there are never more than were used at once.
-        let oldest = self.buffers.pop_front().unwrap_or_default();
-        self.bytes -= oldest.capacity();
-        DecompressBuffer::default()
+        let found = found.and_then(|at| self.buffers.remove(from + at));
+        let buffer = found.unwrap_or_default();
+        self.bytes -= buffer.capacity();
+        buffer
     }
 }
