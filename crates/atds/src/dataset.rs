@@ -100,13 +100,6 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
-    fn drop(&mut self) {
-        // Mapped files know of the mappings that they are kept in.
-        self.mappings.clear();
-    }
-}
-
 impl Dataset {
     pub(crate) fn new(settings: Settings) -> Self {
         Dataset {

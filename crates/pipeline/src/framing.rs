@@ -206,6 +206,7 @@ impl Framing {
                 None => 0..records,
             };
             if wanted.is_empty() && records > 0 {
+                opened.joined = None;
                 continue;
             }
             self.add(opened, framed, wanted)?;

@@ -25,7 +25,7 @@ pub(crate) struct Mappings {
     limit: u64,
     kept: Mutex<Kept>,
     /// Size in bytes of all mapped files.
-    bytes: AtomicU64,
+    bytes: Arc<AtomicU64>,
 }
 
 #[derive(Debug, Default)]
@@ -39,7 +39,8 @@ struct Kept {
 struct Mapped {
     id: FileId,
     mapping: Mapping,
-    mappings: Arc<Mappings>,
+    /// The size of all mapped files, which this is part of.
+    total: Arc<AtomicU64>,
 }
 
 impl Mapped {
@@ -50,7 +51,7 @@ impl Mapped {
 
 impl Drop for Mapped {
     fn drop(&mut self) {
-        self.mappings.bytes.fetch_sub(self.len(), Relaxed);
+        self.total.fetch_sub(self.len(), Relaxed);
     }
 }
 
@@ -59,7 +60,7 @@ impl Mappings {
         Mappings {
             limit,
             kept: Mutex::default(),
-            bytes: AtomicU64::new(0),
+            bytes: Arc::default(),
         }
     }
 
@@ -68,14 +69,8 @@ impl Mappings {
         self.bytes.load(Relaxed)
     }
 
-    /// Unmaps the files that no iteration reads.
-    pub(crate) fn clear(&self) {
-        let kept = std::mem::take(&mut *self.lock());
-        drop(kept);
-    }
-
     /// Maps `file`, the current file at `path`.
-    fn map(self: &Arc<Self>, file: &File, path: &Path) -> io::Result<Arc<Mapped>> {
+    fn map(&self, file: &File, path: &Path) -> io::Result<Arc<Mapped>> {
         let found = file.metadata()?;
         let id = FileId::of(&found);
         let is_same = |kept: &&Arc<Mapped>| kept.id == id && kept.len() == found.len();
@@ -87,7 +82,7 @@ impl Mappings {
         let mapped = Arc::new(Mapped {
             id,
             mapping,
-            mappings: self.clone(),
+            total: self.bytes.clone(),
         });
         self.keep(path, &mapped);
         Ok(mapped)
