@@ -16,7 +16,7 @@ use crate::avro::inference::{infer_features, warn_of};
 use crate::avro::plans::Plans;
 use crate::avro::schema::FileSchemas;
 use crate::avro::{SampleOptions, sample_lengths};
-use crate::dataset::{Dataset, Kept, Settings};
+use crate::dataset::{Dataset, Settings, SharedCaches};
 use crate::files::Files;
 use crate::iteration::NO_SHUFFLING;
 use crate::limits::{
@@ -392,7 +392,7 @@ impl DatasetBuilder {
             schemas: schemas.into(),
             left_out: inferred.left_out,
             sampled: [self.sampled, inferred.sampled].concat().into(),
-            kept: Arc::new(Kept::new(self.pipeline.memory_limit)),
+            caches: Arc::new(SharedCaches::new(self.pipeline.memory_limit)),
             pipeline: self.pipeline,
             threads: self.threads,
             cores: self.cores,

@@ -76,12 +76,12 @@ pub(crate) struct Settings {
     pub(crate) inputs: Arc<OnceInputs>,
     /// The number of records of packed files, because counting takes long.
     pub(crate) file_counts: Arc<Mutex<HashMap<PathBuf, u64>>>,
-    pub(crate) kept: Arc<Kept>,
+    pub(crate) caches: Arc<SharedCaches>,
 }
 
 /// What one iteration leaves for the next.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct SharedCaches {
     pub(crate) buffers: Arc<BufferPool>,
     pub(crate) mappings: Arc<Mappings>,
     pub(crate) threads: Arc<ThreadPool>,
@@ -89,9 +89,9 @@ pub(crate) struct Kept {
     pub(crate) costs: Arc<Costs>,
 }
 
-impl Kept {
+impl SharedCaches {
     pub(crate) fn new(memory_limit: u64) -> Self {
-        Kept {
+        SharedCaches {
             buffers: Arc::default(),
             mappings: Arc::new(Mappings::new(memory_limit)),
             threads: Arc::default(),
@@ -264,7 +264,7 @@ impl Dataset {
     /// [`keep_threads`](crate::DatasetBuilder::keep_threads). Running iterations continue, and the
     /// next iteration starts threads.
     pub fn end_threads(&self) {
-        self.settings.kept.threads.end();
+        self.settings.caches.threads.end();
     }
 
     /// The slice of this data set that reads the range `records` of an epoch. Positions count in
@@ -357,7 +357,7 @@ impl fmt::Debug for Batches {
 
 impl Batches {
     fn start(settings: &Settings, epochs: Range<u64>) -> Self {
-        let kept = &settings.kept;
+        let caches = &settings.caches;
         let log = Arc::new(FaultLog::default());
         let (claimed, failed) = match settings.inputs.claim() {
             Ok(claimed) => (claimed, None),
@@ -368,10 +368,10 @@ impl Batches {
             format: Arc::new(AvroFormat {
                 plans: settings.plans.clone(),
                 lenience: settings.lenience,
-                buffers: kept.buffers.clone(),
+                buffers: caches.buffers.clone(),
                 log: log.clone(),
             }),
-            mappings: settings.mmap.then(|| kept.mappings.clone()),
+            mappings: settings.mmap.then(|| caches.mappings.clone()),
             inputs: settings.inputs.clone(),
             claimed: Mutex::new(claimed),
             shuffle_blocks: settings.pipeline.shuffle_blocks,
@@ -388,9 +388,9 @@ impl Batches {
         let batches = failed.is_none().then(|| {
             let spec = settings.plans.spec().clone();
             let mut pipeline = Pipeline::new(spec, files.clone(), options.clone());
-            pipeline = pipeline.with_costs(kept.costs.clone());
+            pipeline = pipeline.with_costs(caches.costs.clone());
             if settings.keep_threads {
-                pipeline = pipeline.with_threads(kept.threads.clone());
+                pipeline = pipeline.with_threads(caches.threads.clone());
             }
             pipeline.iter(epochs)
         });

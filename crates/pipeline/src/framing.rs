@@ -475,7 +475,11 @@ impl Framing {
                     lease.shrink(len);
                     lease
                 }
-                _ => self.payload_lease(file, len)?,
+                other => {
+                    // Or the same bytes would count twice.
+                    drop(other);
+                    self.payload_lease(file, len)?
+                }
             };
             (bytes.clone(), lease)
         } else if is_small_file || self.is_long_in_window() {
