@@ -14,7 +14,6 @@ use crate::error::Stop;
 use crate::flow::Flow;
 use crate::memory::{Cache, Lease, Memory};
 use crate::ops::Read;
-use crate::stats::Counters;
 use crate::tuning::{KEPT_SHARE, READS_UNDER_WAY};
 use crate::{Error, ErrorKind};
 
@@ -26,7 +25,6 @@ pub(crate) struct Fetcher {
     read_size: u64,
     pool: Arc<ReadPool>,
     flow: Arc<Flow>,
-    counters: Arc<Counters>,
     /// Reads under way and answers that were not taken, in the order in which they were asked for.
     reads: VecDeque<Asked>,
     /// The number of the next read.
@@ -64,7 +62,6 @@ impl Fetcher {
         read_size: usize,
         pool: Arc<ReadPool>,
         flow: Arc<Flow>,
-        counters: Arc<Counters>,
     ) -> Result<Self, Error> {
         let io = |error: io::Error| {
             Error::new(ErrorKind::Io(Arc::new(error))).in_file(source.location())
@@ -78,7 +75,6 @@ impl Fetcher {
             read_size: read_size as u64,
             pool,
             flow,
-            counters,
             reads: VecDeque::new(),
             next_number: 0,
             answers,
@@ -338,7 +334,7 @@ impl Fetcher {
             }
         };
         if self.flow.is_starved() {
-            self.counters.read_wait.add(started.elapsed());
+            self.flow.counters.read_wait.add(started.elapsed());
         }
         received
     }

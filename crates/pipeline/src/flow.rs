@@ -62,13 +62,13 @@ pub(crate) struct Flow {
     /// Wakes workers that wait for a prepare.
     prepared_changed: Condvar,
     pub(crate) cancel: CancelFlag,
-    counters: Arc<Counters>,
+    pub(crate) counters: Arc<Counters>,
     /// Wakes workers that wait for batches before theirs, or for the consumer to take some.
     turn_changed: Condvar,
     pub(crate) memory: Arc<Memory>,
     /// The bytes of all payloads until the first batch was drawn that is not queued yet.
     unqueued: AtomicU64,
-    costs: Arc<Costs>,
+    pub(crate) costs: Arc<Costs>,
     /// Bytes of read buffers that are used in part.
     partly_used: u64,
     /// Number of batches that may wait for the consumer.
@@ -178,11 +178,12 @@ impl Flow {
     pub(crate) fn new(
         memory: Arc<Memory>,
         costs: Arc<Costs>,
-        counters: Arc<Counters>,
         read_size: usize,
         options: &Options,
     ) -> Self {
         let workers = options.threads.max(1);
+        let batch_rows = options.batch_size.max(1) as u64;
+        let counters = Counters::new(memory.clone(), costs.clone(), workers, batch_rows);
         Flow {
             state: Mutex::default(),
             worker_changed: (0..workers).map(|_| Condvar::new()).collect(),
@@ -191,14 +192,14 @@ impl Flow {
             batches_changed: Condvar::new(),
             prepared_changed: Condvar::new(),
             cancel: CancelFlag::default(),
-            counters,
+            counters: Arc::new(counters),
             turn_changed: Condvar::new(),
             memory,
             unqueued: AtomicU64::new(u64::MAX),
             costs,
             partly_used: 2 * read_size as u64,
             prefetch: options.prefetch.max(1),
-            batch_rows: options.batch_size.max(1) as u64,
+            batch_rows,
             is_automatic: options.automatic,
             workers,
         }

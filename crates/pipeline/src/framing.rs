@@ -23,7 +23,6 @@ use crate::planner::Planner;
 use crate::prepare::block_error;
 use crate::sequence::Sequence;
 use crate::slice::{FilePart, overlaps};
-use crate::stats::Counters;
 use crate::tuning::DOUBTFUL_BATCH_BYTES;
 use crate::tuning::KEPT_SHARE;
 use crate::{Error, ErrorKind, Options};
@@ -33,7 +32,6 @@ pub(crate) struct Framing {
     pub(crate) files: Arc<dyn Files>,
     pub(crate) options: Options,
     pub(crate) flow: Arc<Flow>,
-    pub(crate) counters: Arc<Counters>,
     pub(crate) pool: Arc<ReadPool>,
     pub(crate) planner: Planner,
     pub(crate) sequence: Sequence,
@@ -101,12 +99,13 @@ impl Framing {
                 self.sequence.push(plan)?;
             }
             let left = self.planner.remainder();
-            self.counters.add_dropped_records(left);
+            self.flow.counters.add_dropped_records(left);
             framed?;
             if self.planner.drawn() == 0 {
                 // Nor will the epochs that follow have a batch.
                 let following = epochs.end - epoch - 1;
-                self.counters
+                self.flow
+                    .counters
                     .add_dropped_records(left.saturating_mul(following));
                 return Ok(());
             }
@@ -150,13 +149,7 @@ impl Framing {
             .files
             .source(file)
             .map_err(|error| Error::new(ErrorKind::Io(Arc::new(error))).in_file(&location))?;
-        let fetcher = Fetcher::new(
-            source,
-            self.read_size,
-            self.pool.clone(),
-            self.flow.clone(),
-            self.counters.clone(),
-        )?;
+        let fetcher = Fetcher::new(source, self.read_size, self.pool.clone(), self.flow.clone())?;
         let info = FileInfo {
             location: &location,
             size: fetcher.size(),
@@ -539,7 +532,10 @@ impl Framing {
         records: Range<u64>,
     ) -> Result<(), Stop> {
         let Framed { desc, context } = framed;
-        self.counters.file_bytes.fetch_add(desc.file_bytes, Relaxed);
+        self.flow
+            .counters
+            .file_bytes
+            .fetch_add(desc.file_bytes, Relaxed);
         let block = Arc::new(Block::new(desc, context.clone(), payload));
         let rows = block.records.min(self.options.batch_size as u64);
         if rows.saturating_mul(self.fixed_row_bytes) > DOUBTFUL_BATCH_BYTES {
@@ -553,7 +549,8 @@ impl Framing {
         }
         if !block.file.decoder.prepares() {
             block.payload.take_as_it_is();
-            self.counters
+            self.flow
+                .counters
                 .add_prepared(block.payload.bytes, block.records);
         }
         if let Some(file) = file
@@ -588,7 +585,7 @@ impl Framing {
         };
         let tally = job.result.and_then(check);
         let tally = tally.map_err(|error| block_error(block, error, MAX_EMPTY_BYTES))?;
-        self.counters.add_tally(&tally);
+        self.flow.counters.add_tally(&tally);
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use atds_sched::{Costs, JobThread, ThreadPool};
+use atds_sched::{Costs, ThreadPool};
 use atds_shuffle::Stream;
 use tensor_batch::{Batch, BatchSpec};
 
@@ -21,9 +21,9 @@ use crate::pieces::Builders;
 use crate::planner::{Batching, Planner};
 use crate::sequence::Sequence;
 use crate::slice::Slice;
-use crate::stats::{Counters, Stats, StatsHandle};
+use crate::stats::{Stats, StatsHandle};
 use crate::tuning::{MIN_READ_SIZE, SMALL_LIMIT_READS};
-use crate::workers::{Workers, begin};
+use crate::workers::Workers;
 use crate::{Error, ErrorKind};
 
 /// How files become batches.
@@ -142,8 +142,6 @@ impl Pipeline {
 /// the threads and waits for them.
 pub struct Batches {
     flow: Arc<Flow>,
-    counters: Arc<Counters>,
-    planner: Option<JobThread>,
     workers: Arc<Workers>,
     /// An error that is the next item.
     error: Option<Error>,
@@ -161,23 +159,12 @@ impl Batches {
         } = pipeline;
         let workers = options.threads.max(1);
         let memory = Arc::new(Memory::new(options.memory_limit));
-        let costs = costs.clone();
-        let rows = options.batch_size.max(1) as u64;
-        let counters = Counters::new(memory.clone(), costs.clone(), workers, rows);
-        let counters = Arc::new(counters);
-        let flow = Flow::new(
-            memory.clone(),
-            costs.clone(),
-            counters.clone(),
-            read_size(options),
-            options,
-        );
+        let flow = Flow::new(memory.clone(), costs.clone(), read_size(options), options);
         let flow = Arc::new(flow);
         let framing = Framing {
             files: files.clone(),
             options: options.clone(),
             flow: flow.clone(),
-            counters: counters.clone(),
             pool: ReadPool::new(memory.clone()),
             planner: Planner::new(Batching {
                 batch_size: options.batch_size.max(1) as u64,
@@ -186,33 +173,24 @@ impl Batches {
                 seed: options.seed,
                 stream: options.stream,
             }),
-            sequence: Sequence::new(flow.clone(), costs.clone(), workers, options),
+            sequence: Sequence::new(flow.clone(), options),
             fixed_row_bytes: spec.fixed_row_bytes(),
             read_size: read_size(options),
         };
         let workers = Arc::new(Workers {
             flow: flow.clone(),
-            costs,
-            counters: counters.clone(),
             builders: Arc::new(Builders::new(memory, spec.clone(), workers)),
             drop_remainder: options.drop_remainder,
             pool: pool.clone(),
             threads: Mutex::default(),
         });
-        let planner = begin(pool.as_ref(), "atds-planner", flow.clone(), move || {
-            framing.run(epochs);
-        });
-        let (planner, error) = match planner {
-            Ok(planner) => (Some(planner), flow.start(&workers).err()),
-            Err(error) => (None, Some(error)),
-        };
+        let planner = workers.begin("atds-planner", move || framing.run(epochs));
+        let error = planner.and_then(|()| flow.start(&workers)).err();
         if error.is_some() {
             flow.stop();
         }
         Batches {
             flow,
-            counters,
-            planner,
             workers,
             error: error.map(|error| Error::new(ErrorKind::Thread(Arc::new(error)))),
             is_over: false,
@@ -221,12 +199,12 @@ impl Batches {
 
     /// Figures up to now.
     pub fn stats(&self) -> Stats {
-        self.counters.snapshot()
+        self.flow.counters.snapshot()
     }
 
     /// The figures, also for other threads.
     pub fn stats_handle(&self) -> StatsHandle {
-        StatsHandle(self.counters.clone())
+        StatsHandle(self.flow.counters.clone())
     }
 
     /// The next item of the iterator, or [`Poll::Pending`] if it is not ready after `timeout`; then
@@ -252,6 +230,7 @@ impl Batches {
             return Poll::Ready(None);
         }
         let next = self
+            .flow
             .counters
             .batch_wait
             .time(|| self.flow.next_batch(deadline));
@@ -265,8 +244,8 @@ impl Batches {
                 (Some(batch), error) => {
                     self.error = error;
                     let rows = batch.rows() as u64;
-                    self.counters.records.fetch_add(rows, Relaxed);
-                    self.counters.batches.fetch_add(1, Relaxed);
+                    self.flow.counters.records.fetch_add(rows, Relaxed);
+                    self.flow.counters.batches.fetch_add(1, Relaxed);
                     Poll::Ready(Some(Ok(batch)))
                 }
                 (None, error) => {
@@ -285,26 +264,14 @@ impl Batches {
 
     /// Waits for the threads until `deadline`. Returns whether they have stopped.
     fn join(&mut self, deadline: Option<Instant>) -> bool {
-        // The planning thread may start workers.
-        let planner = match &self.planner {
-            Some(planner) => planner.wait(deadline),
-            None => Some(Ok(())),
-        };
-        let Some(planner) = planner else {
-            return false;
-        };
-        if let (Some(pool), Some(thread)) = (&self.workers.pool, self.planner.take()) {
-            pool.keep(thread);
-        }
-        let joined = planner.and_then(|()| self.workers.join(deadline));
-        match joined {
+        match self.workers.join(deadline) {
             Ok(false) => return false,
             Ok(true) => {}
             // A bug of this library; hiding it would look like the end of the data.
             Err(panic) if !thread::panicking() => std::panic::resume_unwind(panic),
             Err(_) => {}
         }
-        self.counters.finish();
+        self.flow.counters.finish();
         true
     }
 }

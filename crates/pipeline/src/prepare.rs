@@ -144,7 +144,7 @@ impl Context {
                 for (block, (result, held)) in blocks.iter().zip(prepared) {
                     let lease = grant.lease.split(held);
                     let result = result.map(|(prepared, tally)| {
-                        self.counters.add_tally(&tally);
+                        self.flow.counters.add_tally(&tally);
                         (prepared, Some(lease))
                     });
                     block.payload.set_early(if is_alone { 0 } else { held });
@@ -197,7 +197,7 @@ impl Context {
         let done = self.prepare_within(blocks, &parts, grant, &mut held, start);
         let took = start.elapsed();
         self.other_time += took;
-        self.counters.prepare.add(took);
+        self.flow.counters.prepare.add(took);
         match done {
             Ok(results) => Ok(results.into_iter().zip(held).collect()),
             Err(denied) => {
@@ -251,10 +251,11 @@ impl Context {
                 return Err(Denied::Exceeded);
             }
             if let Ok((prepared, _)) = &result {
-                self.costs
+                self.flow
+                    .costs
                     .note_prepared(block.payload.bytes, bytes, block.records, each);
                 let data = prepared.bytes() as u64;
-                self.counters.add_prepared(data, block.records);
+                self.flow.counters.add_prepared(data, block.records);
             }
             all.push(result.map_err(|error| block_error(block, error, most as usize)));
         }
@@ -290,7 +291,7 @@ impl Context {
     fn prepared_estimate(&self, block: &Block) -> u64 {
         let estimate = block.max_prepared.unwrap_or_else(|| {
             // What is somewhat larger than others must not be prepared twice.
-            let bytes = self.costs.prepared_bytes(block.payload.bytes);
+            let bytes = self.flow.costs.prepared_bytes(block.payload.bytes);
             bytes.saturating_add(bytes / 4).saturating_add(1024)
         });
         estimate.min(block.file.max_block_bytes as u64)

@@ -5,8 +5,6 @@ use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use atds_sched::Costs;
-
 use crate::Options;
 use crate::block::Block;
 use crate::error::Stop;
@@ -27,7 +25,6 @@ use crate::tuning::{
 #[derive(Debug)]
 pub(crate) struct Sequence {
     flow: Arc<Flow>,
-    costs: Arc<Costs>,
     workers: usize,
     is_shuffled: bool,
     shuffle_buffer_size: u64,
@@ -91,16 +88,10 @@ impl Early {
 }
 
 impl Sequence {
-    pub(crate) fn new(
-        flow: Arc<Flow>,
-        costs: Arc<Costs>,
-        workers: usize,
-        options: &Options,
-    ) -> Self {
+    pub(crate) fn new(flow: Arc<Flow>, options: &Options) -> Self {
         Sequence {
             flow,
-            costs,
-            workers,
+            workers: options.threads.max(1),
             is_shuffled: options.shuffle_buffer_size > 0,
             shuffle_buffer_size: options.shuffle_buffer_size as u64,
             op_rows: options.op_rows,
@@ -135,10 +126,10 @@ impl Sequence {
                 self.end_op()
             };
         }
-        if self.next_rows < self.costs.rows_in(OP_TIME) {
+        if self.next_rows < self.flow.costs.rows_in(OP_TIME) {
             return Ok(());
         }
-        if goes_on && self.next_rows < self.costs.rows_in(ALIGNED_OP_TIME) {
+        if goes_on && self.next_rows < self.flow.costs.rows_in(ALIGNED_OP_TIME) {
             return Ok(());
         }
         self.end_op()
@@ -175,7 +166,9 @@ impl Sequence {
         let (now, waited) = (Instant::now(), self.flow.planner_waited());
         let took = now - self.planned_at;
         let waits = waited.saturating_sub(self.waited);
-        self.costs.note_planned(rows, took.saturating_sub(waits));
+        self.flow
+            .costs
+            .note_planned(rows, took.saturating_sub(waits));
         (self.planned_at, self.waited) = (now, waited);
     }
 
@@ -237,7 +230,7 @@ impl Sequence {
         if self.delayed_ops <= self.workers as u64 {
             return false;
         }
-        let costs = &self.costs;
+        let costs = &self.flow.costs;
         let between = costs.rows_ns(self.delayed_rows - first.rows)
             + costs.prepare_ns(self.delayed_prepares - first.early.records);
         !costs.is_measured() || between >= costs.work_ahead_ns(largest, finds_pairs, self.workers)
@@ -264,7 +257,7 @@ impl Sequence {
                 // unless these may start at once.
                 && (self.is_shuffled
                     || block.records > 2 * rows
-                    || ops > 1 && block.records > self.costs.prepared_in(PIECE_TIME))
+                    || ops > 1 && block.records > self.flow.costs.prepared_in(PIECE_TIME))
                 && !ends.contains(&Arc::as_ptr(block));
             if is_early {
                 let interval = self.interval(read, rows);
@@ -276,8 +269,8 @@ impl Sequence {
                     interval,
                 });
                 self.group_records += block.records;
-                let ns = self.costs.prepare_ns(self.group_records);
-                let is_long = ns >= OP_TIME.as_nanos() as u64 || !self.costs.is_measured();
+                let ns = self.flow.costs.prepare_ns(self.group_records);
+                let is_long = ns >= OP_TIME.as_nanos() as u64 || !self.flow.costs.is_measured();
                 if is_long && self.group.len() >= block.file.decoder.group() {
                     self.end_group()?;
                 }
@@ -309,7 +302,7 @@ impl Sequence {
             return Ok(());
         }
         let bytes = blocks.iter().map(|early| early.block.payload.bytes).sum();
-        let estimate = self.costs.prepared_bytes(bytes);
+        let estimate = self.flow.costs.prepared_bytes(bytes);
         self.flow.push(Op::Prepare { blocks, estimate }, &[])
     }
 
@@ -341,7 +334,7 @@ impl Sequence {
         let rows = plans.iter().map(|plan| plan.rows).sum();
         let first = self.queued;
         self.queued += plans.len() as u64;
-        let estimate = self.costs.batch_bytes(rows);
+        let estimate = self.flow.costs.batch_bytes(rows);
         let op = Op::Batches {
             first,
             plans,
@@ -389,17 +382,17 @@ impl Sequence {
         if workers == 1 || plan.reads.len() < 2 {
             return 1;
         }
-        if !self.costs.is_measured() || self.queued == 0 {
+        if !self.flow.costs.is_measured() || self.queued == 0 {
             // The consumer waits for the first batch, and its pieces tell how long others take.
-            return match self.costs.is_measured() {
-                true => self.costs.pieces(plan.rows, WAKE_TIME, workers),
+            return match self.flow.costs.is_measured() {
+                true => self.flow.costs.pieces(plan.rows, WAKE_TIME, workers),
                 false => (plan.rows / FIRST_PIECE_ROWS).clamp(1, workers),
             };
         }
-        if plan.rows < self.costs.rows_in(LARGE_BATCH_TIME) {
+        if plan.rows < self.flow.costs.rows_in(LARGE_BATCH_TIME) {
             return 1;
         }
-        self.costs.pieces(plan.rows, PIECE_TIME, 2 * workers)
+        self.flow.costs.pieces(plan.rows, PIECE_TIME, 2 * workers)
     }
 
     fn queue_pieces(&mut self, pieces: Vec<BatchPlan>) -> Result<(), Stop> {
@@ -407,7 +400,7 @@ impl Sequence {
         self.queued += 1;
         let estimates: Vec<u64> = pieces
             .iter()
-            .map(|piece| self.costs.batch_bytes(piece.rows))
+            .map(|piece| self.flow.costs.batch_bytes(piece.rows))
             .collect();
         let total = pieces.first().map_or(0, |piece| piece.window.total);
         let batch = Arc::new(PieceBatch::new(number, pieces));

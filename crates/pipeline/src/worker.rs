@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use atds_format::{Scratch, Tally};
-use atds_sched::Costs;
 use tensor_batch::{Batch, BatchBuilder, RowSlots};
 
 use crate::Error;
@@ -17,7 +16,6 @@ use crate::pieces::{Builders, Ended, Made, MadePiece, PieceBatch};
 use crate::planner::{BatchPlan, BlockRead};
 use crate::prepare::needed_limit;
 use crate::reads::{Found, Reads};
-use crate::stats::Counters;
 use crate::tuning::{COUNTED_BYTES, WAKE_TIME};
 
 /// A worker's state, which it keeps from one op to the next.
@@ -36,8 +34,6 @@ pub(crate) struct Worker {
 /// What a worker reads blocks with.
 pub(crate) struct Context {
     pub(crate) flow: Arc<Flow>,
-    pub(crate) costs: Arc<Costs>,
-    pub(crate) counters: Arc<Counters>,
     pub(crate) scratch: Scratch,
     /// Time of the batch that was not spent decoding.
     pub(crate) other_time: Duration,
@@ -121,8 +117,6 @@ impl Worker {
     pub(crate) fn new(
         number: usize,
         flow: Arc<Flow>,
-        costs: Arc<Costs>,
-        counters: Arc<Counters>,
         builders: Arc<Builders>,
         drop_remainder: bool,
     ) -> Self {
@@ -140,8 +134,6 @@ impl Worker {
                 has_variable: spec.columns().iter().any(is_variable),
                 counted_bytes,
                 flow,
-                costs,
-                counters,
                 scratch: Scratch::default(),
                 other_time: Duration::ZERO,
                 missing: None,
@@ -198,7 +190,7 @@ impl Worker {
     fn run_again(&mut self, seq: u64, op: Op) {
         // What the batch has is not kept for the next.
         self.builder = self.builders.make();
-        self.context.counters.add_repeated_op();
+        self.context.flow.counters.add_repeated_op();
         self.context.flow.run_again(seq, op);
     }
 
@@ -255,10 +247,10 @@ impl Worker {
             }) => {
                 let (lease, most) = account.finish_batch(batch.capacity_bytes() as u64)?;
                 let decoding = start.elapsed().saturating_sub(self.context.other_time);
-                self.context.costs.note_rows(plan.rows, most, decoding);
-                self.context.counters.decode.add(decoding);
-                self.context.counters.add_rows(self.number, plan.rows);
-                self.context.counters.add_tally(&tally);
+                self.context.flow.costs.note_rows(plan.rows, most, decoding);
+                self.context.flow.counters.decode.add(decoding);
+                self.context.flow.counters.add_rows(self.number, plan.rows);
+                self.context.flow.counters.add_tally(&tally);
                 Ok(Finished {
                     batch: Some(batch),
                     lease: Some(lease),
@@ -285,7 +277,7 @@ impl Worker {
             Failed::Denied(denied, _) => return Err(denied),
         };
         if failed.row == 0 || self.drop_remainder {
-            self.context.counters.add_dropped_records(failed.row);
+            self.context.flow.counters.add_dropped_records(failed.row);
             return Ok(Finished {
                 batch: None,
                 lease: None,
@@ -300,7 +292,7 @@ impl Worker {
                 written,
             }) => {
                 let (lease, _) = account.finish_batch(batch.capacity_bytes() as u64)?;
-                self.context.counters.add_tally(&tally);
+                self.context.flow.counters.add_tally(&tally);
                 Ok(Finished {
                     batch: Some(batch),
                     lease: Some(lease),
@@ -401,9 +393,9 @@ impl Worker {
         };
         let decoding = start.elapsed().saturating_sub(context.other_time);
         let bytes = account.most() + plan.rows.saturating_mul(fixed_row_bytes);
-        context.costs.note_rows(plan.rows, bytes, decoding);
-        context.counters.decode.add(decoding);
-        context.counters.add_rows(self.number, plan.rows);
+        context.flow.costs.note_rows(plan.rows, bytes, decoding);
+        context.flow.counters.decode.add(decoding);
+        context.flow.counters.add_rows(self.number, plan.rows);
         Ok(Some(MadePiece {
             slots,
             result,
@@ -480,7 +472,7 @@ impl Worker {
             return Err(Denied::Again);
         }
         lease.shrink(bytes);
-        self.context.counters.add_tally(&made.tally);
+        self.context.flow.counters.add_tally(&made.tally);
         Ok(Finished {
             batch: Some(batch),
             lease: Some(lease),
@@ -692,7 +684,7 @@ impl Context {
         account.hold_batch(growth.fixed + grown(written))?;
         let row = slots.row() as u64;
         let row_bytes = match row - growth.first_row {
-            0 => self.costs.batch_bytes(1),
+            0 => self.flow.costs.batch_bytes(1),
             rows => written / rows,
         };
         // The first batch may have large records.

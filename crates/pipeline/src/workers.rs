@@ -1,23 +1,20 @@
-//! The worker threads of an iteration, which are started when there is work for them.
+//! The threads of an iteration: the planning thread, and workers, which start when there is work.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Instant;
 use std::{io, mem};
 
-use atds_sched::{Costs, JobThread, ThreadPool};
+use atds_sched::{JobThread, ThreadPool};
 
 use crate::flow::Flow;
 use crate::pieces::Builders;
-use crate::stats::Counters;
 use crate::worker::Worker;
 
 /// What a worker thread needs, and the threads that were started.
 #[derive(Debug)]
 pub(crate) struct Workers {
     pub(crate) flow: Arc<Flow>,
-    pub(crate) costs: Arc<Costs>,
-    pub(crate) counters: Arc<Counters>,
     pub(crate) builders: Arc<Builders>,
     pub(crate) drop_remainder: bool,
     /// Where threads come from, if they are kept.
@@ -35,21 +32,32 @@ pub(crate) struct Threads {
 impl Workers {
     /// Starts the worker with number `worker`.
     pub(crate) fn start(&self, worker: usize) -> io::Result<()> {
+        let (flow, builders) = (self.flow.clone(), self.builders.clone());
+        let worker = Worker::new(worker, flow, builders, self.drop_remainder);
+        self.begin("atds-worker", || worker.run())
+    }
+
+    /// Begins a job on a thread, unless no more are started.
+    pub(crate) fn begin(
+        &self,
+        name: &'static str,
+        job: impl FnOnce() + Send + 'static,
+    ) -> io::Result<()> {
         let mut threads = self.lock();
         if threads.is_closed {
             return Ok(());
         }
-        let worker = Worker::new(
-            worker,
-            self.flow.clone(),
-            self.costs.clone(),
-            self.counters.clone(),
-            self.builders.clone(),
-            self.drop_remainder,
-        );
-        let flow = self.flow.clone();
-        let thread = begin(self.pool.as_ref(), "atds-worker", flow, || worker.run())?;
-        threads.running.push(thread);
+        // A panic must not leave the other threads waiting.
+        let guard = StopOnPanic(self.flow.clone());
+        let job = move || {
+            let _guard = guard;
+            job();
+        };
+        let thread = match &self.pool {
+            Some(pool) => pool.begin(name, job),
+            None => ThreadPool::default().begin(name, job),
+        };
+        threads.running.push(thread?);
         Ok(())
     }
 
@@ -79,24 +87,6 @@ impl Workers {
 
     fn lock(&self) -> MutexGuard<'_, Threads> {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Begins a job on a thread of the pool, if there is one, or on a new thread.
-pub(crate) fn begin(
-    pool: Option<&Arc<ThreadPool>>,
-    name: &'static str,
-    flow: Arc<Flow>,
-    job: impl FnOnce() + Send + 'static,
-) -> io::Result<JobThread> {
-    let job = move || {
-        // A panic must not leave the other threads waiting.
-        let _guard = StopOnPanic(flow);
-        job();
-    };
-    match pool {
-        Some(pool) => pool.begin(name, job),
-        None => ThreadPool::default().begin(name, job),
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -26,12 +27,11 @@ impl ThreadPool {
     ) -> io::Result<JobThread> {
         let mut threads = self.lock();
         let waiting = threads.iter().position(|thread| thread.name == name);
-        let Some(waiting) = waiting.map(|at| threads.swap_remove(at)) else {
-            drop(threads);
-            return JobThread::start(name, job);
-        };
-        waiting.begin(job);
-        Ok(waiting)
+        let waiting = waiting.map(|at| threads.swap_remove(at));
+        drop(threads);
+        let thread = waiting.map_or_else(|| JobThread::start(name), Ok)?;
+        thread.begin(job);
+        Ok(thread)
     }
 
     /// Keeps a thread whose job has ended.
@@ -54,120 +54,56 @@ impl ThreadPool {
 #[derive(Debug)]
 pub struct JobThread {
     name: &'static str,
-    shared: Arc<Shared>,
-    /// `None` only while this is dropped.
+    results: Receiver<thread::Result<()>>,
+    /// `None` only while this is dropped, as `thread` is.
+    jobs: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
 }
 
-#[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    /// The next job, which has not begun.
-    job: Option<Job>,
-    /// The result of the last job; `None` while a job runs.
-    ended: Option<thread::Result<()>>,
-    is_closed: bool,
-}
-
 impl JobThread {
-    /// Starts a thread and its first job.
-    fn start(name: &'static str, job: impl FnOnce() + Send + 'static) -> io::Result<Self> {
-        let shared = Arc::new(Shared::default());
-        let own = shared.clone();
-        let thread = thread::Builder::new()
-            .name(name.to_owned())
-            .spawn(move || own.serve())?;
-        let thread = JobThread {
-            name,
-            shared,
-            thread: Some(thread),
+    fn start(name: &'static str) -> io::Result<Self> {
+        let (jobs, queue) = channel::<Job>();
+        let (ended, results) = channel();
+        let run = move || {
+            for job in queue {
+                // It is received, or nobody asks for it.
+                let _ = ended.send(catch_unwind(AssertUnwindSafe(job)));
+            }
         };
-        thread.begin(job);
-        Ok(thread)
+        let thread = thread::Builder::new().name(name.to_owned()).spawn(run)?;
+        Ok(JobThread {
+            name,
+            results,
+            jobs: Some(jobs),
+            thread: Some(thread),
+        })
     }
 
     /// Begins a job. The caller must have waited for the previous job.
     fn begin(&self, job: impl FnOnce() + Send + 'static) {
-        self.shared.lock().job = Some(Box::new(job));
-        self.shared.changed.notify_all();
+        // The thread takes jobs until this is dropped.
+        let _ = self.jobs.as_ref().map(|jobs| jobs.send(Box::new(job)));
     }
 
     /// Waits until the job has ended and returns its result; `None` if the `deadline` passes first.
     pub fn wait(&self, deadline: Option<Instant>) -> Option<thread::Result<()>> {
-        let mut state = self.shared.lock();
-        loop {
-            if let Some(result) = state.ended.take() {
-                return Some(result);
+        match deadline {
+            None => self.results.recv().ok(),
+            Some(at) => {
+                let left = at.saturating_duration_since(Instant::now());
+                self.results.recv_timeout(left).ok()
             }
-            let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
-            if left == Some(Duration::ZERO) {
-                return None;
-            }
-            state = self.shared.wait(state, left);
         }
     }
 }
 
 impl Drop for JobThread {
     fn drop(&mut self) {
-        self.shared.lock().is_closed = true;
-        self.shared.changed.notify_all();
+        drop(self.jobs.take());
         if let Some(thread) = self.thread.take() {
             // The panics of jobs have been caught.
             let _ = thread.join();
         }
-    }
-}
-
-impl Shared {
-    /// The loop of the thread.
-    fn serve(&self) {
-        let mut state = self.lock();
-        loop {
-            if let Some(job) = state.job.take() {
-                drop(state);
-                let result = catch_unwind(AssertUnwindSafe(job));
-                state = self.lock();
-                state.ended = Some(result);
-                self.changed.notify_all();
-            } else if state.is_closed {
-                return;
-            } else {
-                state = self.wait(state, None);
-            }
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn wait<'a>(
-        &self,
-        state: MutexGuard<'a, State>,
-        timeout: Option<Duration>,
-    ) -> MutexGuard<'a, State> {
-        match timeout {
-            Some(timeout) => {
-                let waited = self.changed.wait_timeout(state, timeout);
-                waited.unwrap_or_else(PoisonError::into_inner).0
-            }
-            None => {
-                let waited = self.changed.wait(state);
-                waited.unwrap_or_else(PoisonError::into_inner)
-            }
-        }
-    }
-}
-
-impl std::fmt::Debug for Shared {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").finish_non_exhaustive()
     }
 }
 
@@ -186,7 +122,8 @@ mod tests {
             let ids_out = ids_out.clone();
             move || ids_out.send(thread::current().id()).unwrap()
         };
-        let thread = JobThread::start("test", job()).unwrap();
+        let thread = JobThread::start("test").unwrap();
+        thread.begin(job());
         assert!(thread.wait(None).unwrap().is_ok());
         thread.begin(job());
         assert!(thread.wait(None).unwrap().is_ok());
@@ -218,11 +155,11 @@ mod tests {
     #[test]
     fn waiting_ends_in_time_and_tells_of_panics() {
         let (go, gone) = sync_channel::<()>(0);
-        let thread = JobThread::start("test", move || {
+        let thread = JobThread::start("test").unwrap();
+        thread.begin(move || {
             gone.recv().unwrap();
             std::panic::resume_unwind(Box::new("a panic"));
-        })
-        .unwrap();
+        });
         assert!(thread.wait(Some(Instant::now())).is_none());
         go.send(()).unwrap();
         assert!(thread.wait(None).unwrap().is_err());
