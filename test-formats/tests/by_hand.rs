@@ -149,7 +149,7 @@ fn a_toy_file_is_read_on_after_a_damaged_header() {
                 let [error] = &errors[..] else {
                     panic!("{errors:?}")
                 };
-                assert_eq!(error.offset, Some(starts[damaged] as u64));
+                assert_eq!(error.place.offset, Some(starts[damaged] as u64));
             }
         }
     }

@@ -19,7 +19,7 @@ use crate::interface::printable;
 use crate::source::{Packing, UnpackError};
 
 #[doc(inline)]
-pub use atds_format::Location;
+pub use atds_format::{Location, Place};
 
 /// An error, and the place where it occurred.
 #[derive(Clone, Debug)]
@@ -29,31 +29,6 @@ pub struct Error {
     pub kind: ErrorKind,
     /// The place, as far as it is known.
     pub place: Box<Place>,
-}
-
-/// A place in the files of a dataset, or in messages.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Place {
-    /// The file: a path or a URL.
-    pub location: Option<Location>,
-    /// The fingerprint of the writer's schema, if messages are single objects.
-    pub schema: Option<u64>,
-    /// The byte offset in the file: of the fault, or of its block if the block is compressed. For
-    /// messages, the offset in the message.
-    pub offset: Option<u64>,
-    /// Whether the file is packed as a whole, by gzip or zstandard: offsets then count in the
-    /// unpacked file.
-    pub unpacked: bool,
-    /// The number of the block in the file, counted from 0.
-    pub block: Option<u64>,
-    /// The byte offset in the decompressed block, if the block is compressed.
-    pub decompressed_offset: Option<u64>,
-    /// The number of the record in the block, counted from 0; for messages, the index of the
-    /// message.
-    pub record: Option<u64>,
-    /// The field, with dots for nested fields.
-    pub field: Option<String>,
 }
 
 /// The kind of an error.
@@ -297,10 +272,8 @@ impl Error {
     #[cold]
     pub(crate) fn shapes_differ(spec: &BatchSpec, found: Disagreement) -> Self {
         let first = found.first.map(|(row, shape)| {
-            let place = Place {
-                record: Some(row as u64),
-                ..Place::default()
-            };
+            let mut place = Place::default();
+            place.record = Some(row as u64);
             Box::new((place, shape))
         });
         let shape = found.shape;
@@ -363,7 +336,7 @@ impl fmt::Display for Other<'_> {
                 write!(f, "not {shape}, the shape of the first record of the batch")?;
                 match place.location {
                     None => write!(f, ", message {}", place.record.unwrap_or(0)),
-                    Some(_) => write!(f, " ({})", At(place)),
+                    Some(_) => write!(f, " ({place})"),
                 }
             }
         }
@@ -373,73 +346,7 @@ impl fmt::Display for Other<'_> {
 /// Text from data is shown as [`printable`].
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&printable(&Located(self).to_string()))
-    }
-}
-
-/// The place, then the message, without escaping.
-struct Located<'a>(&'a Error);
-
-impl fmt::Display for Located<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Located(Error { kind, place }) = self;
-        let place = &**place;
-        let at = At(place).to_string();
-        if !at.is_empty() {
-            write!(f, "{at}: ")?;
-        }
-        if let Some(field) = &place.field {
-            write!(f, "field '{field}': ")?;
-        }
-        kind.fmt(f)?;
-        if let Some(offset) = place.decompressed_offset {
-            write!(f, " (byte {offset} of the decompressed block)")?;
-        }
-        Ok(())
-    }
-}
-
-/// A place down to the record: `x.avro: block 0 at byte 139: record 1`.
-struct At<'a>(&'a Place);
-
-impl fmt::Display for At<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let At(place) = self;
-        let mut before = "";
-        let mut part = |f: &mut fmt::Formatter<'_>, part: fmt::Arguments<'_>| {
-            write!(f, "{before}{part}")?;
-            before = ": ";
-            Ok(())
-        };
-        if let Some(location) = &place.location {
-            part(f, format_args!("{location}"))?;
-        }
-        if let Some(schema) = place.schema {
-            part(f, format_args!("schema {schema:016x}"))?;
-        }
-        // Records without blocks are messages.
-        let (number, record) = match (place.block, place.record) {
-            (Some(block), record) => (Some(("block", block)), record),
-            (None, Some(message)) => (Some(("message", message)), None),
-            (None, None) => (None, None),
-        };
-        let of = if place.unpacked {
-            " of the unpacked file"
-        } else {
-            ""
-        };
-        match (number, place.offset) {
-            (Some((what, number)), Some(offset)) => {
-                part(f, format_args!("{what} {number} at byte {offset}{of}"))?;
-            }
-            (None, Some(offset)) => part(f, format_args!("byte {offset}{of}"))?,
-            (Some((what, number)), None) => part(f, format_args!("{what} {number}"))?,
-            (None, None) => {}
-        }
-        if let Some(record) = record {
-            part(f, format_args!("record {record}"))?;
-        }
-        Ok(())
+        f.write_str(&printable(&self.place.locate(&self.kind)))
     }
 }
 

@@ -3,6 +3,8 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
+use crate::Place;
+
 /// An error of a format or a byte source.
 ///
 /// It says what is known here: the pipeline adds the file, the block, and the number of the block's
@@ -12,17 +14,8 @@ use std::sync::Arc;
 pub struct Error {
     /// The kind of the error.
     pub kind: ErrorKind,
-    /// The number of the block in the file, if the framing knows it. Of errors in blocks, the pipeline
-    /// adds it.
-    pub block: Option<u64>,
-    /// The byte offset in the file.
-    pub offset: Option<u64>,
-    /// The byte offset in the prepared block.
-    pub prepared_offset: Option<u64>,
-    /// The number of the record in its block, counted from 0.
-    pub record: Option<u64>,
-    /// The field, with dots for nested fields.
-    pub field: Option<String>,
+    /// The place, as far as it is known: the number of the block only if the framing knows it.
+    pub place: Box<Place>,
 }
 
 /// The kind of an [`Error`].
@@ -47,11 +40,7 @@ impl Error {
     pub fn new(kind: ErrorKind) -> Self {
         Error {
             kind,
-            block: None,
-            offset: None,
-            prepared_offset: None,
-            record: None,
-            field: None,
+            place: Box::default(),
         }
     }
 
@@ -65,7 +54,7 @@ impl Error {
     #[cold]
     #[must_use]
     pub fn at(mut self, offset: u64) -> Self {
-        self.offset = Some(offset);
+        self.place.offset = Some(offset);
         self
     }
 
@@ -73,7 +62,7 @@ impl Error {
     #[cold]
     #[must_use]
     pub fn at_prepared(mut self, offset: u64) -> Self {
-        self.prepared_offset = Some(offset);
+        self.place.decompressed_offset = Some(offset);
         self
     }
 
@@ -81,7 +70,7 @@ impl Error {
     #[cold]
     #[must_use]
     pub fn in_record(mut self, record: u64) -> Self {
-        self.record = Some(record);
+        self.place.record = Some(record);
         self
     }
 
@@ -89,7 +78,7 @@ impl Error {
     #[cold]
     #[must_use]
     pub fn in_field(mut self, field: impl Into<String>) -> Self {
-        self.field = Some(field.into());
+        self.place.field = Some(field.into());
         self
     }
 }
@@ -103,16 +92,7 @@ impl From<io::Error> for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(offset) = self.offset {
-            write!(f, "byte {offset}: ")?;
-        }
-        if let Some(record) = self.record {
-            write!(f, "record {record}: ")?;
-        }
-        if let Some(field) = &self.field {
-            write!(f, "field '{}': ", field.escape_debug())?;
-        }
-        self.kind.fmt(f)
+        f.write_str(&self.place.locate(&self.kind))
     }
 }
 

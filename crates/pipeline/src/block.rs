@@ -7,10 +7,9 @@ use std::sync::atomic::{
 };
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use atds_format::{BlockDesc, Decoder, Location, Pos, Prepared};
+use atds_format::{BlockDesc, Decoder, Location, Place, Pos, Prepared};
 use bytes::Bytes;
 
-use crate::error::Place;
 use crate::memory::Lease;
 use crate::tuning::{BLOCK_BYTES, MAX_HINTS, MAX_PAIRS};
 use crate::{Error, ErrorKind};
@@ -135,13 +134,12 @@ pub(crate) struct RecordPlace {
 impl RecordPlace {
     #[cold]
     pub(crate) fn place(&self) -> Place {
-        Place {
-            location: Some(self.file.location.clone()),
-            block: Some(self.block),
-            offset: Some(self.offset),
-            record: Some(self.record),
-            ..Place::default()
-        }
+        let mut place = Place::default();
+        place.location = Some(self.file.location.clone());
+        place.block = Some(self.block);
+        place.offset = Some(self.offset);
+        place.record = Some(self.record);
+        place
     }
 }
 
@@ -295,7 +293,7 @@ impl Block {
         place.block = Some(self.index);
         place.offset.get_or_insert(self.offset);
         if let Some(payload) = self.payload_offset
-            && let Some(offset) = place.prepared_offset.take()
+            && let Some(offset) = place.decompressed_offset.take()
         {
             // The block lies in the file as it is decoded.
             place.offset = Some(payload + offset);

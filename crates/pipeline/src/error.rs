@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-use atds_format::Location;
+use atds_format::{Location, Place};
 use tensor_batch::{BatchSpec, Disagreement, RowShape};
 
 /// An error, and the place where it occurred.
@@ -16,24 +16,6 @@ pub struct Error {
     pub kind: ErrorKind,
     /// The place, as far as it is known.
     pub place: Box<Place>,
-}
-
-/// A place in the files of a data set.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Place {
-    /// The file.
-    pub location: Option<Location>,
-    /// The byte offset in the file: of the fault, or of its block.
-    pub offset: Option<u64>,
-    /// The number of the block in the file, counted from 0.
-    pub block: Option<u64>,
-    /// The byte offset in the prepared block, if the block was prepared.
-    pub prepared_offset: Option<u64>,
-    /// The number of the record in the block, counted from 0.
-    pub record: Option<u64>,
-    /// The field, with dots for nested fields.
-    pub field: Option<String>,
 }
 
 /// The kind of an [`Error`].
@@ -119,13 +101,8 @@ impl Error {
             atds_format::ErrorKind::Format(error) => ErrorKind::Format(error),
             other => ErrorKind::Format(Arc::new(atds_format::Error::new(other))),
         };
-        let mut located = Error::new(kind).in_file(location);
-        located.place.block = error.block;
-        located.place.offset = error.offset;
-        located.place.prepared_offset = error.prepared_offset;
-        located.place.record = error.record;
-        located.place.field = error.field;
-        located
+        let place = error.place;
+        Error { kind, place }.in_file(location)
     }
 
     /// The error of rows with different shapes.
@@ -141,27 +118,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = &self.place;
-        if let Some(location) = &place.location {
-            write!(f, "{location}: ")?;
-        }
-        match (place.block, place.offset) {
-            (Some(block), Some(offset)) => write!(f, "block {block} at byte {offset}: ")?,
-            (Some(block), None) => write!(f, "block {block}: ")?,
-            (None, Some(offset)) => write!(f, "byte {offset}: ")?,
-            (None, None) => {}
-        }
-        if let Some(record) = place.record {
-            write!(f, "record {record}: ")?;
-        }
-        if let Some(field) = &place.field {
-            write!(f, "field '{}': ", field.escape_debug())?;
-        }
-        self.kind.fmt(f)?;
-        if let Some(offset) = place.prepared_offset {
-            write!(f, " (byte {offset} of the prepared block)")?;
-        }
-        Ok(())
+        f.write_str(&self.place.locate(&self.kind))
     }
 }
 

@@ -1,31 +1,47 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
-mod account;
-mod block;
-mod error;
-mod fetch;
+// The life of a batch, file by file. DESIGN.md says why no thread waits for ever.
+//
+// An iteration begins: what it is asked for, its threads, the iterator that gives batches out.
 mod files;
-mod flow;
-mod framing;
-mod measure;
-mod memory;
-mod need;
-mod ops;
-mod pieces;
 mod pipeline;
+
+// The planning thread frames blocks. It fetches bytes, and leaves reads of local files to workers.
+mod block;
+mod fetch;
+mod framing;
+mod slice;
+
+// It plans batches: which records of which blocks. It makes ops of them, and queues these in order.
+mod ops;
 mod planner;
+mod sequence;
+
+// All threads meet here: the queue of ops, the finished batches in order, all waiting.
+mod flow;
+
+// Workers take ops. They prepare blocks, and decode records into the rows of a batch or of a piece.
+mod pieces;
 mod prepare;
 mod reads;
-mod sequence;
-mod slice;
-mod stats;
-mod tuning;
 mod worker;
 mod workers;
 
+// The memory that all of it takes: leases, the account of an op, and what a batch needs at least.
+mod account;
+mod measure;
+mod memory;
+mod need;
+
+// For all of them.
+mod error;
+mod stats;
+mod tuning;
+
+pub use atds_format::Place;
 pub use atds_shuffle::Stream;
-pub use error::{Error, ErrorKind, Place};
+pub use error::{Error, ErrorKind};
 pub use files::Files;
 pub use pipeline::{Batches, Options, Pipeline};
 pub use slice::Slice;

@@ -100,7 +100,7 @@ pub(super) fn resync(suite: &Suite<'_>) -> Result<(), String> {
             ensure!(rows == left.concat(), "{} rows: {of}", rows.len());
             ensure!(errors.len() == 1, "{errors:?}: {of}");
             ensure!(
-                errors[0].offset == Some(start as u64),
+                errors[0].place.offset == Some(start as u64),
                 "{} and not at {start}: {of}",
                 errors[0]
             );
@@ -150,7 +150,10 @@ pub(super) fn rows_before(suite: &Suite<'_>) -> Result<(), String> {
         let Err(error) = decoded else {
             return Err(format!("no error, but record {damaged} is damaged"));
         };
-        ensure!(error.record == Some(damaged as u64), "another: {error}");
+        ensure!(
+            error.place.record == Some(damaged as u64),
+            "another: {error}"
+        );
         ensure!(
             found[..] == all[..damaged],
             "other rows before record {damaged}"

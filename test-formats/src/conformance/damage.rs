@@ -177,7 +177,7 @@ pub(super) fn truncation(suite: &Suite<'_>) -> Result<(), String> {
                     );
                     ensure!(text.contains(&name(0)), "'{text}' does not name the file");
                     ensure!(
-                        error.place.offset == expected.offset,
+                        error.place.offset == expected.place.offset,
                         "another offset: {text}"
                     );
                 }

@@ -8,31 +8,16 @@ use avro_block::DecompressError;
 
 use crate::avro;
 
-use super::{Error, ErrorKind, Place};
+use super::{Error, ErrorKind};
 
 impl From<atds_pipeline::Error> for Error {
     /// The pipeline does not know whether a file is packed as a whole: `unpacked` is false.
     #[cold]
     fn from(error: atds_pipeline::Error) -> Self {
-        let mut place = Place::from(*error.place);
+        let mut place = error.place;
         let kind = kind(error.kind, place.location.as_ref());
         let (offset, block) = (place.offset.take(), place.block.take());
-        let place = Box::new(place);
         Error { kind, place }.at(offset, block)
-    }
-}
-
-impl From<atds_pipeline::Place> for Place {
-    fn from(place: atds_pipeline::Place) -> Self {
-        Place {
-            location: place.location,
-            offset: place.offset,
-            block: place.block,
-            decompressed_offset: place.prepared_offset,
-            record: place.record,
-            field: place.field,
-            ..Place::default()
-        }
     }
 }
 
@@ -43,10 +28,7 @@ fn kind(kind: atds_pipeline::ErrorKind, location: Option<&Location>) -> ErrorKin
         Kind::Thread(error) => ErrorKind::Thread(error),
         Kind::Format(error) => of_format(error, location),
         Kind::TooManyRecords { records, bytes } => ErrorKind::TooManyRecords { records, bytes },
-        Kind::ShapesDiffer { shape, first } => ErrorKind::ShapesDiffer {
-            shape,
-            first: first.map(|first| Box::new((first.0.into(), first.1))),
-        },
+        Kind::ShapesDiffer { shape, first } => ErrorKind::ShapesDiffer { shape, first },
         Kind::RecordsChanged { counted, found } => ErrorKind::RecordsChanged { counted, found },
         Kind::MemoryLimit { limit, needed } => ErrorKind::MemoryLimit { limit, needed },
         Kind::BlockTooLarge { limit } => {
@@ -69,232 +51,4 @@ fn of_format(error: Arc<dyn StdError + Send + Sync>, location: Option<&Location>
 }
 
 #[cfg(all(test, feature = "deflate"))]
-#[allow(clippy::unwrap_used, reason = "a panic is a failure")]
-mod tests {
-    use std::fmt;
-    use std::io;
-
-    use atds_pipeline::{Error as Theirs, ErrorKind as Kind};
-    use avro_block::Error as ContainerError;
-    use tensor_batch::RowShape;
-
-    use super::*;
-    use crate::source::{Packing, unpack};
-
-    const LIMIT: usize = 1000;
-
-    fn io(error: impl Into<io::Error>) -> Kind {
-        Kind::Io(Arc::new(error.into()))
-    }
-
-    fn format(error: impl StdError + Send + Sync + 'static) -> Kind {
-        Kind::Format(Arc::new(error))
-    }
-
-    fn container(kind: impl Into<avro_block::ErrorKind>) -> avro::ErrorKind {
-        avro::ErrorKind::Container(kind.into())
-    }
-
-    /// An error of `kind` at byte 9 of the file, in block 2.
-    fn located(kind: Kind, file: &str) -> Theirs {
-        let mut error = Theirs::new(kind).in_file(&Location::Path(file.into()));
-        error.place.offset = Some(9);
-        error.place.block = Some(2);
-        error
-    }
-
-    /// The error of another format.
-    #[derive(Debug)]
-    struct Torn;
-
-    impl fmt::Display for Torn {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("the line is torn")
-        }
-    }
-
-    impl StdError for Torn {}
-
-    /// The error of unpacking what is no gzip data.
-    fn of_unpacking() -> io::Error {
-        let mut reader = unpack(Packing::Gzip, &b"\x1f\x8b\x08 and no more"[..]).unwrap();
-        io::copy(&mut reader, &mut io::sink()).unwrap_err()
-    }
-
-    #[test]
-    fn each_kind_reads_as_the_facades_own() {
-        let unpacking = of_unpacking().to_string();
-        let cases = [
-            (io(io::ErrorKind::TimedOut), "timed out".to_owned()),
-            (
-                Kind::Thread(Arc::new(io::ErrorKind::WouldBlock.into())),
-                "a thread could not be started: operation would block".to_owned(),
-            ),
-            (io(of_unpacking()), unpacking.clone()),
-            (
-                io(io::Error::other(ErrorKind::FileShrank {
-                    before: 10,
-                    now: 1,
-                })),
-                "the file shrank from 10 to 1 byte while it was read".to_owned(),
-            ),
-            (
-                format(ErrorKind::ReadOnce {
-                    input: "a pipe",
-                    reason: "give a file",
-                }),
-                "this is a pipe, which can be read only once: give a file".to_owned(),
-            ),
-            (
-                format(container(avro_block::ErrorKind::Empty)),
-                "the file is empty".to_owned(),
-            ),
-            (
-                format(container(io::Error::from(io::ErrorKind::TimedOut))),
-                "timed out".to_owned(),
-            ),
-            (format(container(of_unpacking())), unpacking),
-            (format(Torn), "the line is torn".to_owned()),
-            (
-                Kind::TooManyRecords {
-                    records: 3,
-                    bytes: 1,
-                },
-                "a payload of 1 byte cannot hold 3 records".to_owned(),
-            ),
-            (
-                Kind::RecordsChanged {
-                    counted: 4,
-                    found: 1,
-                },
-                "the file has 1 record now, but had 4 when they were counted".to_owned(),
-            ),
-            (
-                Kind::MemoryLimit {
-                    limit: 1,
-                    needed: 20,
-                },
-                "`memory_limit` is 1 byte, but the window and a batch need 20 or more: raise it, \
-                 or lower `shuffle_buffer_size` or `batch_size`"
-                    .to_owned(),
-            ),
-            (
-                Kind::BlockTooLarge { limit: LIMIT },
-                "the payload decompresses to more than the limit of 1000 bytes: raise \
-                 `max_block_bytes` if the file is whole"
-                    .to_owned(),
-            ),
-        ];
-        for (kind, expected) in cases {
-            let error = Error::from(located(kind, "x"));
-            let expected = format!("x: block 2 at byte 9: {expected}");
-            assert_eq!(error.to_string(), expected, "{error:?}");
-        }
-    }
-
-    #[test]
-    fn errors_inside_errors_keep_their_kinds() {
-        let kind = |kind| Error::from(Theirs::new(kind)).kind;
-        let unpack = [io(of_unpacking()), format(container(of_unpacking()))];
-        for theirs in unpack {
-            assert!(matches!(kind(theirs), ErrorKind::Unpack { .. }));
-        }
-        let other = io::Error::other(ErrorKind::Cancelled);
-        assert!(matches!(kind(io(other)), ErrorKind::Cancelled));
-        assert!(matches!(
-            kind(format(ErrorKind::Cancelled)),
-            ErrorKind::Cancelled
-        ));
-        let ErrorKind::Io(system) = kind(io(io::Error::from_raw_os_error(5))) else {
-            panic!("another kind");
-        };
-        assert_eq!(system.raw_os_error(), Some(5));
-        assert!(matches!(
-            kind(format(avro::ErrorKind::SameFingerprint)).avro(),
-            Some(avro::ErrorKind::SameFingerprint)
-        ));
-        assert!(matches!(
-            kind(Kind::BlockTooLarge { limit: LIMIT }).avro(),
-            Some(avro::ErrorKind::Container(
-                avro_block::ErrorKind::Decompress(DecompressError::TooLarge { limit: LIMIT })
-            ))
-        ));
-        let ErrorKind::Format(torn) = kind(format(Torn)) else {
-            panic!("another kind");
-        };
-        assert!(torn.is::<Torn>());
-    }
-
-    /// An error of a container reads the same, whether the pipeline or another reader found it.
-    #[test]
-    fn an_error_of_a_container_is_that_of_other_readers() {
-        let not_avro = avro_block::ErrorKind::NotAvro { found: None };
-        let reading = |kind: io::ErrorKind| avro_block::ErrorKind::from(io::Error::from(kind));
-        let kinds = [
-            (not_avro.clone(), "x.br"),
-            (not_avro, "x.avro"),
-            (avro_block::ErrorKind::BlockChanged, "x.avro"),
-            (reading(io::ErrorKind::TimedOut), "x.avro"),
-            (reading(io::ErrorKind::IsADirectory), "folder"),
-            (of_unpacking().into(), "x.avro.gz"),
-        ];
-        for (kind, file) in kinds {
-            let found = Error::from(located(format(container(kind.clone())), file));
-            let expected = Error::container(ContainerError::new(kind, 9, Some(2)), file.as_ref());
-            assert_eq!(found.to_string(), expected.to_string());
-            assert_eq!(found.place, expected.place, "{found}");
-        }
-    }
-
-    #[test]
-    fn the_place_is_kept() {
-        let mut theirs = located(format(Torn), "x");
-        theirs.place.prepared_offset = Some(7);
-        theirs.place.record = Some(4);
-        theirs.place.field = Some("f".to_owned());
-        let error = Error::from(theirs);
-        assert_eq!(error.place.location, Some(Location::Path("x".into())));
-        assert_eq!((error.place.offset, error.place.block), (Some(9), Some(2)));
-        assert_eq!(
-            error.to_string(),
-            "x: block 2 at byte 9: record 4: field 'f': the line is torn (byte 7 of the \
-             decompressed block)"
-        );
-        let url = Location::Url("s3://bucket/x.br".to_owned());
-        let not_avro = container(avro_block::ErrorKind::NotAvro { found: None });
-        let error = Error::from(Theirs::new(format(not_avro)).in_file(&url));
-        let text = error.to_string();
-        assert!(text.starts_with("s3://bucket/x.br: "), "{text}");
-        assert!(text.contains("brotli data"), "{text}");
-        assert_eq!(error.place.location, Some(url));
-    }
-
-    #[test]
-    fn a_folder_has_no_bytes() {
-        let folder = io(io::ErrorKind::IsADirectory);
-        let error = Error::from(located(folder, "folder"));
-        assert_eq!(
-            error.to_string(),
-            "folder: it is a folder: give a file that is in it"
-        );
-        assert_eq!((error.place.offset, error.place.block), (None, None));
-    }
-
-    #[test]
-    fn different_shapes_name_the_first_record() {
-        let shape = |len| RowShape(vec![(len, len)]);
-        let mut first = atds_pipeline::Place::default();
-        first.location = Some(Location::Path("y".into()));
-        first.block = Some(1);
-        first.record = Some(3);
-        let kind = Kind::ShapesDiffer {
-            shape: shape(2),
-            first: Some(Box::new((first, shape(5)))),
-        };
-        let text = Error::from(located(kind, "x")).to_string();
-        assert!(
-            text.contains("the shape of the first record of the batch (y: block 1: record 3)"),
-            "{text}"
-        );
-    }
-}
+mod tests;

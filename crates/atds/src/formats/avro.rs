@@ -123,7 +123,7 @@ fn container(error: avro_block::Error) -> Error {
         avro_block::ErrorKind::Io(error) => Error::new(atds_format::ErrorKind::Io(error)),
         kind => Error::format(avro::ErrorKind::Container(kind)),
     };
-    located.block = error.block;
+    located.place.block = error.block;
     located.at(error.offset)
 }
 
@@ -400,8 +400,8 @@ fn decode_error(error: avro_decode::DecodeError, first: u64) -> Error {
         kind => Error::format(avro::ErrorKind::Decode(kind)),
     };
     let mut located = located.at_prepared(error.offset as u64);
-    located.record = error.record.map(|record| first + record);
-    located.field = error.field;
+    located.place.record = error.record.map(|record| first + record);
+    located.place.field = error.field;
     located
 }
 
