@@ -91,7 +91,8 @@ fn decoded(path: &[u8]) -> PathBuf {
         .into()
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 #[allow(clippy::unwrap_used, reason = "a panic is a failure")]
 mod tests {
     use super::*;

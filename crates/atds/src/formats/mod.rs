@@ -3,4 +3,6 @@
 pub(crate) mod avro;
 
 #[cfg(test)]
-mod conformance;
+mod tests {
+    mod conformance;
+}

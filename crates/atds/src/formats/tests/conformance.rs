@@ -14,8 +14,8 @@ use avro_decode::PlanOptions;
 use tempfile::TempDir;
 use tensor_batch::{BatchSpec, DType, Layout};
 
-use super::avro::{AvroFormat, BufferPool};
 use crate::avro::plans::Plans;
+use crate::formats::avro::{AvroFormat, BufferPool};
 use crate::source::{Mappings, OnceInputs, Stream, open};
 use crate::tolerate::{FaultLog, Lenience};
 
