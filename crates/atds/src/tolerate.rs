@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use atds_format::Location;
 
+use crate::Error;
 use crate::limits::{MAX_BLOCK_BYTES, MAX_NAMED_FILES};
-use crate::{Error, ErrorKind};
 
 /// The faults of files or messages that are tolerated: none by default.
 ///
@@ -69,30 +69,21 @@ impl Tolerate {
     /// # Errors
     /// A name that is none of [`NAMES`](Self::NAMES).
     pub fn with(mut self, name: &str) -> Result<Self, Error> {
-        match name {
-            "trailing-block-bytes" => self.trailing_block_bytes = true,
-            "trailing-file-bytes" => self.trailing_file_bytes = true,
-            "checksum" => self.checksum = true,
-            "utf8" => self.utf8 = true,
-            _ => {
-                let must = "of trailing-block-bytes, trailing-file-bytes, checksum and utf8";
-                return Err(Error::new(ErrorKind::Option {
-                    option: "tolerate",
-                    must,
-                }));
-            }
-        }
+        let must = "of trailing-block-bytes, trailing-file-bytes, checksum and utf8";
+        let known = Self::NAMES.iter().position(|known| *known == name);
+        let at = known.ok_or_else(|| Error::option("tolerate", must))?;
+        *self.flags()[at] = true;
         Ok(self)
     }
 
-    fn flags(&self) -> [bool; 4] {
-        let Tolerate {
-            trailing_block_bytes,
-            trailing_file_bytes,
-            checksum,
-            utf8,
-        } = *self;
-        [trailing_block_bytes, trailing_file_bytes, checksum, utf8]
+    /// The flags in the order of [`NAMES`](Self::NAMES).
+    fn flags(&mut self) -> [&mut bool; 4] {
+        [
+            &mut self.trailing_block_bytes,
+            &mut self.trailing_file_bytes,
+            &mut self.checksum,
+            &mut self.utf8,
+        ]
     }
 }
 
@@ -111,12 +102,10 @@ impl FromStr for Tolerate {
 /// Names, separated by commas.
 impl fmt::Display for Tolerate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let named = Self::NAMES.into_iter().zip(self.flags());
-        let names: Vec<_> = named
-            .filter(|(_, is_set)| *is_set)
-            .map(|(name, _)| name)
-            .collect();
-        f.write_str(&names.join(","))
+        let mut own = *self;
+        let named = Self::NAMES.into_iter().zip(own.flags());
+        let named = named.filter_map(|(name, is_set)| is_set.then_some(name));
+        f.write_str(&named.collect::<Vec<_>>().join(","))
     }
 }
 
@@ -263,9 +252,9 @@ mod tests {
         assert_eq!(all.parse::<Tolerate>().ok(), Some(Tolerate::everything()));
         assert_eq!(Tolerate::everything().to_string(), all);
         for name in Tolerate::NAMES {
-            let one: Tolerate = name.parse().expect("a name");
+            let mut one: Tolerate = name.parse().expect("a name");
             assert_eq!(one.to_string(), name);
-            assert_eq!(one.flags().into_iter().filter(|flag| *flag).count(), 1);
+            assert_eq!(one.flags().into_iter().filter(|flag| **flag).count(), 1);
         }
         let error = "checksum, utf-8".parse::<Tolerate>().expect_err("no name");
         assert!(

@@ -32,7 +32,6 @@ use crate::{Error, avro};
 pub struct EncodedRecords {
     records: RecordReader,
     transcoder: Transcoder,
-    over: bool,
 }
 
 impl std::fmt::Debug for EncodedRecords {
@@ -72,7 +71,6 @@ impl EncodedRecords {
         Ok(EncodedRecords {
             transcoder: Transcoder::with_options(&resolution, &options.decode()),
             records,
-            over: false,
         })
     }
 
@@ -87,9 +85,6 @@ impl EncodedRecords {
     /// A damaged file or record; `out` is as before, and there are no records
     /// after it.
     pub fn next_into(&mut self, out: &mut Vec<u8>) -> Result<bool, Error> {
-        if self.over {
-            return Ok(false);
-        }
         let transcoder = &self.transcoder;
         let next = self.records.next(|_, bytes, position| {
             let start = *position;
@@ -101,7 +96,6 @@ impl EncodedRecords {
             *position += read;
             Ok(())
         });
-        self.over = !matches!(next, Ok(Some(())));
         Ok(next?.is_some())
     }
 }

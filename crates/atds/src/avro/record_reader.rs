@@ -81,12 +81,12 @@ impl RecordReader {
 
     /// The next record, decoded by `decode`, or `None` at the end of the file. `decode` gets the
     /// decompressed block and the position of the record, and moves the position to the record's
-    /// end. After an error, no further records may be read.
+    /// end. After an error there are no further records.
     pub(crate) fn next<T>(
         &mut self,
         decode: impl FnOnce(&Schema, &[u8], &mut usize) -> Result<T, DecodeError>,
     ) -> Result<Option<T>, Error> {
-        if !self.is_at_record()? {
+        if std::mem::replace(&mut self.is_over, true) || !self.is_at_record()? {
             return Ok(None);
         }
         let replaced = replaced_texts();
@@ -98,6 +98,7 @@ impl RecordReader {
             self.locate(error)
         })?;
         self.read += 1;
+        self.is_over = false;
         Ok(Some(record))
     }
 
@@ -145,11 +146,10 @@ impl RecordReader {
         self.block = None;
         self.tolerated.trailing_file_bytes = self.blocks.trailing_bytes();
         self.tolerated.bad_checksums = self.decompressor.bad_checksums();
-        if !self.tolerated.is_empty() && !self.is_over {
+        if !self.tolerated.is_empty() {
             let (path, text) = (self.path.display(), self.tolerated.text());
             log::warn!("{path}: passed over: {text}");
         }
-        self.is_over = true;
     }
 
     /// The tolerated faults in the records read so far.

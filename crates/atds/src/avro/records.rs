@@ -68,7 +68,6 @@ impl RecordOptions {
 /// strings, since JSON has none. The first error is the last item.
 pub struct Records {
     trees: Trees,
-    over: bool,
 }
 
 impl std::fmt::Debug for Records {
@@ -95,7 +94,7 @@ impl Records {
     /// As [`open`](Records::open); an option out of its range.
     pub fn open_with(path: impl AsRef<Path>, options: &RecordOptions) -> Result<Self, Error> {
         let trees = Trees::open(path.as_ref(), options)?;
-        Ok(Records { trees, over: false })
+        Ok(Records { trees })
     }
 
     /// Counters of the faults so far that [`RecordOptions::tolerate`] allows.
@@ -127,12 +126,7 @@ impl Iterator for Records {
     type Item = Result<serde_json::Value, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.over {
-            return None;
-        }
-        let record = self.record().transpose();
-        self.over = !matches!(record, Some(Ok(_)));
-        record
+        self.record().transpose()
     }
 }
 
@@ -153,7 +147,7 @@ impl Trees {
         self.reader.schema()
     }
 
-    /// The next record. After an error, this must not be called again.
+    /// The next record. After an error there are none.
     pub(crate) fn next(&mut self) -> Result<Option<Value>, Error> {
         let options = &self.options;
         self.reader.next(|schema, bytes, position| {

@@ -6,7 +6,6 @@ use std::fmt;
 use std::hash::BuildHasher;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -98,11 +97,7 @@ impl FileSchemas {
             files,
             headers,
             hasher: RandomState::new(),
-            next: AtomicUsize::new(0),
-            checked: AtomicUsize::new(0),
-            stopped: AtomicBool::new(false),
             found: Mutex::default(),
-            logged: Mutex::new(Instant::now()),
         };
         let read = || while reading.step(&on_check).is_continue() {};
         // The first file is read alone, so that its schema is kept first.
@@ -218,17 +213,18 @@ struct Reading<'f> {
     files: &'f [PathBuf],
     headers: &'f Headers<'f>,
     hasher: RandomState,
-    /// The file to be read next.
-    next: AtomicUsize,
-    checked: AtomicUsize,
-    stopped: AtomicBool,
     found: Mutex<Found>,
-    /// The time of the last progress message in the log.
-    logged: Mutex<Instant>,
 }
 
 #[derive(Default)]
 struct Found {
+    /// The file to be read next.
+    next: usize,
+    /// Number of files that were read.
+    checked: usize,
+    stopped: bool,
+    /// The time of the last progress message in the log, or of the first file.
+    logged: Option<Instant>,
     /// The schemas by the hashes of their texts. A collision of hashes is as unlikely as a hardware
     /// fault. The second schema would then be checked when its file is opened.
     schemas: HashMap<u64, FileSchema>,
@@ -242,22 +238,33 @@ impl Reading<'_> {
     /// Reads the next file's header, if there is one to be read.
     fn step(&self, on_check: &impl Fn(usize, usize) -> ControlFlow<()>) -> ControlFlow<()> {
         let total = self.files.len();
-        let file = self.next.fetch_add(1, Relaxed);
+        let mut found = self.found();
+        let file = found.next;
         // Files are taken in order, so all files before the first faulty one are read.
-        if self.stopped.load(Relaxed) || file >= total || self.is_beyond_fault(file) {
+        if found.stopped || file >= total || found.fault.as_ref().is_some_and(|it| file > it.0) {
             return ControlFlow::Break(());
         }
+        found.next += 1;
+        drop(found);
         // Pipes and other special files are not waited for; they are checked when they are opened.
         // The first file is always read, because it determines the columns.
         if file == 0 || !self.headers.inputs.has(&self.files[file]) {
             self.read(file);
         }
-        let checked = self.checked.fetch_add(1, Relaxed) + 1;
-        self.log(checked);
-        let goes_on = on_check(checked, total);
-        if goes_on.is_break() {
-            self.stopped.store(true, Relaxed);
+        let mut found = self.found();
+        found.checked += 1;
+        let checked = found.checked;
+        let logged = found.logged.get_or_insert_with(Instant::now);
+        let is_due = logged.elapsed() >= LOGGED_EVERY;
+        if is_due {
+            *logged = Instant::now();
         }
+        drop(found);
+        if is_due {
+            log::info!("read the headers of {checked} of {total} files");
+        }
+        let goes_on = on_check(checked, total);
+        self.found().stopped |= goes_on.is_break();
         goes_on
     }
 
@@ -294,31 +301,14 @@ impl Reading<'_> {
         }
     }
 
-    fn is_beyond_fault(&self, file: usize) -> bool {
-        let found = self.found();
-        found.fault.as_ref().is_some_and(|(first, _)| file > *first)
-    }
-
     fn found(&self) -> MutexGuard<'_, Found> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Logs the progress of reading, at intervals.
-    fn log(&self, checked: usize) {
-        let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
-        if logged.elapsed() >= LOGGED_EVERY {
-            *logged = Instant::now();
-            log::info!(
-                "read the headers of {checked} of {} files",
-                self.files.len()
-            );
-        }
     }
 
     fn into_schemas(self) -> FileSchemas {
         let found = self.found.into_inner();
         let found = found.unwrap_or_else(PoisonError::into_inner);
-        let fault = if self.stopped.into_inner() {
+        let fault = if found.stopped {
             Some((0, stopped()))
         } else {
             found.fault
