@@ -24,6 +24,7 @@ use crate::limits::{
     MAX_READER_BUFFER_SIZE, MAX_THREADS, default_memory_limit,
 };
 use crate::source::OnceInputs;
+use crate::stats::Trace;
 use crate::tolerate::Lenience;
 use crate::{Error, ErrorKind, Threads, Tolerate};
 
@@ -280,6 +281,30 @@ impl DatasetBuilder {
     /// little memory.
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.pipeline.memory_limit = bytes;
+        self
+    }
+
+    /// Writes what the threads of each iteration do to `trace` (nowhere by default), in Chrome's trace
+    /// format.
+    ///
+    /// ```
+    /// # use atds_generate::{generate, GenerateOptions, Preset};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let folder = folder.path();
+    /// # generate(folder, &GenerateOptions::new(Preset::Ads, 1_000))?;
+    /// # let path = folder.join("trace.json");
+    /// use atds::stats::Trace;
+    ///
+    /// let trace = Trace::new(std::fs::File::create(path)?);
+    /// let dataset = atds::Dataset::builder(folder, 64).trace(trace.clone()).build()?;
+    /// for batch in dataset.iter() {
+    ///     batch?;
+    /// }
+    /// trace.finish()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn trace(mut self, trace: Trace) -> Self {
+        self.pipeline.trace = Some(trace);
         self
     }
 

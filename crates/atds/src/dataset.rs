@@ -316,7 +316,13 @@ impl Dataset {
 
     /// The batches of one epoch.
     pub fn epoch(&self, epoch: u64) -> Batches {
-        Batches::start(&self.settings, epoch..epoch.saturating_add(1))
+        self.epochs(epoch..epoch.saturating_add(1))
+    }
+
+    /// The batches of several epochs, one epoch after another. The threads go on to the next epoch
+    /// while batches of this one are made.
+    pub fn epochs(&self, epochs: Range<u64>) -> Batches {
+        Batches::start(&self.settings, epochs)
     }
 }
 
@@ -414,6 +420,12 @@ impl Batches {
     /// after the iteration is dropped.
     pub fn stats_handle(&self) -> StatsHandle {
         self.stats.clone()
+    }
+
+    /// What each thread does now, or waits for, see
+    /// [`StatsHandle::describe_waits`].
+    pub fn describe_waits(&self) -> String {
+        self.stats.describe_waits()
     }
 
     /// The next item of the iterator, or [`Poll::Pending`] if it is not ready after `timeout`; then

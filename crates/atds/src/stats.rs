@@ -8,6 +8,8 @@ use std::time::Duration;
 use crate::iteration::IterationFiles;
 
 #[doc(inline)]
+pub use atds_pipeline::Trace;
+#[doc(inline)]
 pub use atds_sched::Schedule;
 
 pub use crate::tolerate::Tolerated;
@@ -99,6 +101,15 @@ impl StatsHandle {
             pipeline,
             files,
             threads,
+        }
+    }
+
+    /// What each thread does now, or waits for, and what holds how much memory: some lines for people.
+    /// It waits for no thread of the iteration, so it can be called while the iteration is stuck.
+    pub fn describe_waits(&self) -> String {
+        match &self.pipeline {
+            Some(pipeline) => pipeline.describe_waits(),
+            None => "the iteration could not begin\n".to_owned(),
         }
     }
 

@@ -21,6 +21,7 @@ pub(crate) struct Account {
 
 impl Account {
     pub(crate) fn new(flow: Arc<Flow>, lease: Lease, is_alone: bool) -> Self {
+        flow.watch.set_leased(lease.bytes());
         Account {
             flow,
             lease,
@@ -36,6 +37,7 @@ impl Account {
         let used = self.used.saturating_add(bytes);
         if used > self.lease.bytes() {
             self.flow.grow(&mut self.lease, used, self.is_alone)?;
+            self.flow.watch.set_leased(self.lease.bytes());
         }
         self.used = used;
         self.most = self.most.max(used);
@@ -68,6 +70,7 @@ impl Account {
         if self.is_alone {
             // Others keep their estimate, which will do for the next block, too.
             self.lease.shrink(self.used);
+            self.flow.watch.set_leased(self.used);
         }
     }
 
@@ -92,7 +95,9 @@ impl Account {
     pub(crate) fn split_batch(&mut self) -> Lease {
         let bytes = std::mem::take(&mut self.batch);
         self.used -= bytes;
-        self.lease.split(bytes)
+        let batch = self.lease.split(bytes);
+        self.flow.watch.set_leased(self.lease.bytes());
+        batch
     }
 
     /// The most that was used for the batch.
@@ -104,5 +109,6 @@ impl Account {
     pub(crate) fn clear(&mut self) {
         (self.used, self.batch, self.most) = (0, 0, 0);
         self.lease.shrink(0);
+        self.flow.watch.set_leased(0);
     }
 }

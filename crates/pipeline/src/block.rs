@@ -37,7 +37,7 @@ pub(crate) struct Block {
     pub(crate) payload: BlockPayload,
     pub(crate) records: u64,
     start: Pos,
-    index: u64,
+    pub(crate) index: u64,
     offset: u64,
     payload_offset: Option<u64>,
     /// The most bytes of the prepared payload, if the framing says so.

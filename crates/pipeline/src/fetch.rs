@@ -15,6 +15,7 @@ use crate::flow::Flow;
 use crate::memory::{Cache, Lease, Memory};
 use crate::ops::Read;
 use crate::tuning::{KEPT_SHARE, READS_UNDER_WAY};
+use crate::watch::What;
 use crate::{Error, ErrorKind};
 
 /// Reads of one file.
@@ -260,6 +261,12 @@ impl Fetcher {
         let done = done.cancelled_by(self.flow.cancel.clone());
         // The first bytes of a file are waited for, and a worker would not have them sooner.
         if number == 0 || !self.is_read_by_workers() {
+            let location = self.source.location().clone();
+            let range_read = range.clone();
+            let _reading = self.flow.watch.begin(What::Read {
+                location,
+                range: range_read,
+            });
             self.source.read(range, buffer, done);
         } else {
             self.flow.read(Read {
@@ -324,6 +331,10 @@ impl Fetcher {
     fn wait(&self) -> Result<(u64, Answer), Stop> {
         let pause = Duration::from_millis(20);
         let started = Instant::now();
+        let _waits = self.flow.watch.begin(What::ForBytes {
+            location: self.source.location().clone(),
+            offset: self.reads.front().map_or(0, |read| read.range.start),
+        });
         let received = loop {
             // A source that never answers must not keep a cancelled iteration.
             if let Ok(received) = self.answers.recv_timeout(pause) {

@@ -1,6 +1,7 @@
 //! The state that all threads of an iteration share: the sequence of ops, and the finished batches
 //! on their way to the consumer. See DESIGN.md for why no thread waits for ever.
 
+mod describe;
 mod waking;
 
 use std::collections::VecDeque;
@@ -20,6 +21,7 @@ use crate::need::{Need, Windows, exceeded};
 use crate::ops::{Op, Queued, Read, Work};
 use crate::stats::Counters;
 use crate::tuning::{PIECE_TIME, QUEUED_OPS};
+use crate::watch::{Watch, What};
 use crate::workers::Workers;
 use crate::{Error, Options};
 
@@ -66,6 +68,8 @@ pub(crate) struct Flow {
     /// Wakes workers that wait for batches before theirs, or for the consumer to take some.
     turn_changed: Condvar,
     pub(crate) memory: Arc<Memory>,
+    /// What each thread does.
+    pub(crate) watch: Watch,
     /// The bytes of all payloads until the first batch was drawn that is not queued yet.
     unqueued: AtomicU64,
     pub(crate) costs: Arc<Costs>,
@@ -195,6 +199,7 @@ impl Flow {
             counters: Arc::new(counters),
             turn_changed: Condvar::new(),
             memory,
+            watch: Watch::new(workers, options.trace.as_ref()),
             unqueued: AtomicU64::new(u64::MAX),
             costs,
             partly_used: 2 * read_size as u64,
@@ -270,6 +275,7 @@ impl Flow {
         let worker = self.next_worker(&mut state);
         drop(state);
         self.wake(worker);
+        self.watch.write_some();
         Ok(())
     }
 
@@ -358,6 +364,10 @@ impl Flow {
         waits_for: WaitsFor,
     ) -> MutexGuard<'a, State> {
         state.waiting.planner = Some(waits_for);
+        let _waits = self.watch.begin(match waits_for {
+            WaitsFor::Queue => What::ForRoom,
+            WaitsFor::Memory => What::ForMemory,
+        });
         let room_wait = &self.counters.room_wait;
         let mut state = room_wait.time(|| wait(&self.room_changed, state));
         state.waiting.planner = None;
@@ -422,6 +432,7 @@ impl Flow {
                 return None;
             }
             state.parked.push(worker);
+            let _waits = self.watch.begin(What::ForOp);
             while state.parked.contains(&worker) {
                 state = wait(&self.worker_changed[worker], state);
             }
@@ -478,7 +489,7 @@ impl Flow {
                 return Err(Denied::Exceeded);
             }
             // Batches that are ready are in the way, until the consumer takes them.
-            state = self.wait_for_turn(state);
+            state = self.wait_for_turn(state, What::ForMemory);
         }
     }
 
@@ -490,7 +501,7 @@ impl Flow {
             if self.is_stopped() || state.has_failed {
                 return Err(Denied::Cancelled);
             }
-            state = self.wait_for_turn(state);
+            state = self.wait_for_turn(state, What::ForMemory);
         }
         Ok(has_ready)
     }
@@ -528,7 +539,7 @@ impl Flow {
                 // An earlier op waits until no other runs.
                 return Err(Denied::Again);
             }
-            state = self.wait_for_turn(state);
+            state = self.wait_for_turn(state, What::ForEarlier(number));
         };
         if let Some(slot) = state.batches.get_mut(at as usize) {
             *slot = Some(finished);
@@ -557,7 +568,12 @@ impl Flow {
     }
 
     /// Waits until other batches are finished or given out, or other ops end.
-    fn wait_for_turn<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    fn wait_for_turn<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        what: What,
+    ) -> MutexGuard<'a, State> {
+        let _waits = self.watch.begin(what);
         if state.waiting.consumer && state.ready > 0 {
             self.batches_changed.notify_one();
         }
@@ -660,7 +676,9 @@ impl Flow {
                 let mut finished = state.batches.pop_front().flatten();
                 state.totals.pop_front();
                 // It is the consumer's. Counted out here, where those that wait for memory look.
-                drop(finished.as_mut().map(|finished| finished.lease.take()));
+                let lease = finished.as_mut().and_then(|finished| finished.lease.take());
+                let (number, bytes) = (state.first - 1, lease.as_ref().map_or(0, Lease::bytes));
+                drop(lease);
                 let worker = self.next_worker(&mut state);
                 let planner = self.wakes_planner(&state);
                 let turn = state.waiting.for_turn > 0;
@@ -672,6 +690,12 @@ impl Flow {
                 if planner {
                     self.room_changed.notify_one();
                 }
+                if let Some(batch) = finished
+                    .as_ref()
+                    .and_then(|finished| finished.batch.as_ref())
+                {
+                    self.watch.give_out(number, batch.rows() as u64, bytes);
+                }
                 return finished.map_or(NextBatch::End, |batch| NextBatch::Batch(Box::new(batch)));
             }
             if self.is_stopped() || state.is_planned && state.batches.is_empty() {
@@ -682,6 +706,7 @@ impl Flow {
                 return NextBatch::NotYet;
             }
             state.waiting.consumer = true;
+            self.watch.wait_for_batch(state.first);
             // Each once: without memory for an op they park again.
             if woken < self.workers
                 && let Some(worker) = self.next_worker(&mut state)

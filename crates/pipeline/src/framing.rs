@@ -25,6 +25,7 @@ use crate::sequence::Sequence;
 use crate::slice::{FilePart, overlaps};
 use crate::tuning::DOUBTFUL_BATCH_BYTES;
 use crate::tuning::KEPT_SHARE;
+use crate::watch::What;
 use crate::{Error, ErrorKind, Options};
 
 /// The planning thread's state.
@@ -70,6 +71,8 @@ struct File {
 impl Framing {
     /// Frames and plans all epochs.
     pub(crate) fn run(mut self, epochs: Range<u64>) {
+        let flow = self.flow.clone();
+        let _running = flow.watch.planner();
         let error = match self.epochs(epochs) {
             Err(Stop::Cancelled) => return,
             Err(Stop::Failed(error)) => Some(error),
@@ -145,6 +148,7 @@ impl Framing {
 
     fn open(&self, file: usize, payloads: bool) -> Result<File, Stop> {
         let location = self.files.location(file);
+        let _opening = self.flow.watch.begin(What::Open(location.clone()));
         let source = self
             .files
             .source(file)

@@ -39,6 +39,10 @@ mod error;
 mod stats;
 mod tuning;
 
+// For who looks on: what each thread does, and traces of it.
+mod trace;
+mod watch;
+
 pub use atds_format::Place;
 pub use atds_shuffle::Stream;
 pub use error::{Error, ErrorKind};
@@ -46,3 +50,4 @@ pub use files::Files;
 pub use pipeline::{Batches, Options, Pipeline};
 pub use slice::Slice;
 pub use stats::{Stats, StatsHandle};
+pub use trace::Trace;

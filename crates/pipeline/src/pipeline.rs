@@ -24,7 +24,7 @@ use crate::slice::Slice;
 use crate::stats::{Stats, StatsHandle};
 use crate::tuning::{MIN_READ_SIZE, SMALL_LIMIT_READS};
 use crate::workers::Workers;
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Trace};
 
 /// How files become batches.
 #[derive(Clone, Debug)]
@@ -59,6 +59,8 @@ pub struct Options {
     pub read_size: usize,
     /// The part of an epoch that is read; `None` for all of it.
     pub slice: Option<Slice>,
+    /// Where iterations write what their threads do; `None` for nowhere.
+    pub trace: Option<Trace>,
     /// For tests: number of rows of an op, instead of what follows from measured costs.
     #[doc(hidden)]
     pub op_rows: Option<u64>,
@@ -85,6 +87,7 @@ impl Options {
             max_block_bytes: 1 << 30,
             read_size: 128 << 10,
             slice: None,
+            trace: None,
             op_rows: None,
             piece_rows: None,
         }
@@ -204,7 +207,15 @@ impl Batches {
 
     /// The figures, also for other threads.
     pub fn stats_handle(&self) -> StatsHandle {
-        StatsHandle(self.flow.counters.clone())
+        StatsHandle {
+            counters: self.flow.counters.clone(),
+            flow: Arc::downgrade(&self.flow),
+        }
+    }
+
+    /// What each thread does now, or waits for, and what holds how much memory: some lines for people.
+    pub fn describe_waits(&self) -> String {
+        self.flow.describe()
     }
 
     /// The next item of the iterator, or [`Poll::Pending`] if it is not ready after `timeout`; then
@@ -272,6 +283,7 @@ impl Batches {
             Err(_) => {}
         }
         self.flow.counters.finish();
+        self.flow.watch.finish();
         true
     }
 }

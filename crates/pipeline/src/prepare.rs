@@ -12,6 +12,7 @@ use crate::memory::Lease;
 use crate::ops::EarlyBlock;
 use crate::planner::BlockRead;
 use crate::reads::{OwnPrepared, Reads};
+use crate::watch::{At, What};
 use crate::worker::{Context, ReadError};
 use crate::{Error, ErrorKind};
 
@@ -100,6 +101,7 @@ impl Context {
                 None if block.payload.claim() => self.prepare_claimed(&[block], is_alone)?,
                 None => {
                     let start = Instant::now();
+                    let _waits = self.flow.watch.begin(What::ForPrepare(At::of(block)));
                     self.flow.wait_for_prepare(&block.payload)?;
                     self.other_time += start.elapsed();
                 }

@@ -1,12 +1,13 @@
 //! Figures of an iteration, as its threads write them.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use atds_format::Tally;
 use atds_sched::{Costs, Schedule};
 
+use crate::flow::Flow;
 use crate::memory::Memory;
 use crate::tuning::OP_TIME;
 
@@ -57,12 +58,25 @@ pub struct Stats {
 
 /// Reads the figures of one iteration, from any thread and after the iteration.
 #[derive(Clone, Debug)]
-pub struct StatsHandle(pub(crate) Arc<Counters>);
+pub struct StatsHandle {
+    pub(crate) counters: Arc<Counters>,
+    /// Its memory does not outlive the iteration.
+    pub(crate) flow: Weak<Flow>,
+}
 
 impl StatsHandle {
     /// Figures up to now.
     pub fn stats(&self) -> Stats {
-        self.0.snapshot()
+        self.counters.snapshot()
+    }
+
+    /// What each thread does now, or waits for, see
+    /// [`Batches::describe_waits`](crate::Batches::describe_waits).
+    pub fn describe_waits(&self) -> String {
+        match self.flow.upgrade() {
+            Some(flow) => flow.describe(),
+            None => "the iteration has ended\n".to_owned(),
+        }
     }
 }
 

@@ -17,6 +17,7 @@ use crate::planner::{BatchPlan, BlockRead};
 use crate::prepare::needed_limit;
 use crate::reads::{Found, Reads};
 use crate::tuning::{COUNTED_BYTES, WAKE_TIME};
+use crate::watch::What;
 
 /// A worker's state, which it keeps from one op to the next.
 pub(crate) struct Worker {
@@ -145,15 +146,18 @@ impl Worker {
     /// Runs ops and reads until there are no more.
     pub(crate) fn run(mut self) {
         let flow = self.context.flow.clone();
+        let _running = flow.watch.worker(self.number);
         flow.begin_worker();
         while let Some(work) = flow.next_work(self.number) {
             let (queued, lease) = match work {
                 Work::Read(read) => {
+                    let _reading = flow.watch.begin(What::read(&read));
                     read.run();
                     continue;
                 }
                 Work::Op(queued, lease) => (queued, lease),
             };
+            let _working = flow.watch.begin(What::op(&queued));
             let Queued { seq, op, is_alone } = queued;
             let mut account = Account::new(flow.clone(), lease, is_alone);
             match op {

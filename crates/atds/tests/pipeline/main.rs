@@ -18,4 +18,5 @@ mod shuffle;
 mod slices;
 mod stats;
 mod tolerate;
+mod trace;
 mod waiting;
