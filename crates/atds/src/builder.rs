@@ -16,7 +16,7 @@ use crate::avro::inference::{infer_features, warn_of};
 use crate::avro::plans::Plans;
 use crate::avro::schema::FileSchemas;
 use crate::avro::{SampleOptions, sample_lengths};
-use crate::dataset::{Dataset, Settings, SharedCaches};
+use crate::dataset::{Dataset, RunOptions, Settings, SharedCaches};
 use crate::files::Files;
 use crate::iteration::NO_SHUFFLING;
 use crate::limits::{
@@ -45,13 +45,7 @@ pub struct DatasetBuilder {
     layout: Option<Layout>,
     plan: PlanOptions,
     strict: bool,
-    pipeline: Options,
-    threads: Threads,
-    cores: Option<usize>,
-    keep_threads: bool,
-    mmap: bool,
-    lenience: Lenience,
-    epochs: u64,
+    run: RunOptions,
     check_files: bool,
     on_check: OnCheck,
     schemas: Option<FileSchemas>,
@@ -68,13 +62,16 @@ impl fmt::Debug for DatasetBuilder {
         f.debug_struct("DatasetBuilder")
             .field("files", &self.files)
             .field("features", &self.features.as_ref().map(Vec::len))
-            .field("batch_size", &self.pipeline.batch_size)
-            .field("shuffle_buffer_size", &self.pipeline.shuffle_buffer_size)
-            .field("memory_limit", &self.pipeline.memory_limit)
-            .field("threads", &self.threads)
-            .field("mmap", &self.mmap)
-            .field("lenience", &self.lenience)
-            .field("epochs", &self.epochs)
+            .field("batch_size", &self.run.pipeline.batch_size)
+            .field(
+                "shuffle_buffer_size",
+                &self.run.pipeline.shuffle_buffer_size,
+            )
+            .field("memory_limit", &self.run.pipeline.memory_limit)
+            .field("threads", &self.run.threads)
+            .field("mmap", &self.run.mmap)
+            .field("lenience", &self.run.lenience)
+            .field("epochs", &self.run.epochs)
             .finish_non_exhaustive()
     }
 }
@@ -91,13 +88,15 @@ impl DatasetBuilder {
             layout: None,
             plan: PlanOptions::default(),
             strict: false,
-            pipeline,
-            threads: Threads::Auto,
-            cores: None,
-            keep_threads: false,
-            mmap: false,
-            lenience: Lenience::default(),
-            epochs: 1,
+            run: RunOptions {
+                pipeline,
+                threads: Threads::Auto,
+                cores: None,
+                keep_threads: false,
+                mmap: false,
+                lenience: Lenience::default(),
+                epochs: 1,
+            },
             check_files: true,
             on_check: OnCheck(Arc::new(|_, _| ControlFlow::Continue(()))),
             schemas: None,
@@ -182,13 +181,13 @@ impl DatasetBuilder {
     /// Sets whether a last batch of fewer than `batch_size` records is dropped (false by default).
     /// The statistics count the dropped records.
     pub fn drop_remainder(mut self, drop: bool) -> Self {
-        self.pipeline.drop_remainder = drop;
+        self.run.pipeline.drop_remainder = drop;
         self
     }
 
     /// Sets the size of a read from a file in bytes (128 KiB by default).
     pub fn reader_buffer_size(mut self, bytes: usize) -> Self {
-        self.pipeline.read_size = bytes;
+        self.run.pipeline.read_size = bytes;
         self
     }
 
@@ -196,7 +195,7 @@ impl DatasetBuilder {
     /// batch the window holds at least `batch_size + records` unread records, and the batch is
     /// drawn from all of them. 0, the default, keeps the order of the files.
     pub fn shuffle_buffer_size(mut self, records: usize) -> Self {
-        self.pipeline.shuffle_buffer_size = records;
+        self.run.pipeline.shuffle_buffer_size = records;
         self
     }
 
@@ -204,40 +203,40 @@ impl DatasetBuilder {
     /// plans the batches. [`Threads::Auto`], the default, chooses it by load. The batches do not depend
     /// on it.
     pub fn threads(mut self, threads: Threads) -> Self {
-        self.threads = threads;
+        self.run.threads = threads;
         self
     }
 
     /// For tests: sets the number of cores that [`Threads::Auto`] sees.
     #[doc(hidden)]
     pub fn cores(mut self, cores: usize) -> Self {
-        self.cores = Some(cores);
+        self.run.cores = Some(cores);
         self
     }
 
     /// Sets whether the threads of an iteration are kept for the next iteration (false by default).
     /// Kept threads end with the data set.
     pub fn keep_threads(mut self, keep: bool) -> Self {
-        self.keep_threads = keep;
+        self.run.keep_threads = keep;
         self
     }
 
     /// Sets the seed of all shuffling (0 by default). Seed and epoch fix the order.
     pub fn seed(mut self, seed: u64) -> Self {
-        self.pipeline.seed = seed;
+        self.run.pipeline.seed = seed;
         self
     }
 
     /// Sets the number of epochs (1 by default). Shuffled epochs have different orders. No batch
     /// has records of two epochs.
     pub fn epochs(mut self, epochs: u64) -> Self {
-        self.epochs = epochs;
+        self.run.epochs = epochs;
         self
     }
 
     /// Sets whether the order of the files is shuffled each epoch (false by default).
     pub fn shuffle_files(mut self, shuffle: bool) -> Self {
-        self.pipeline.shuffle_files = shuffle;
+        self.run.pipeline.shuffle_files = shuffle;
         self
     }
 
@@ -245,7 +244,7 @@ impl DatasetBuilder {
     /// This indexes the blocks, which reads a few bytes of each. Files that are packed as a whole
     /// have no index and are an error.
     pub fn shuffle_blocks(mut self, shuffle: bool) -> Self {
-        self.pipeline.shuffle_blocks = shuffle;
+        self.run.pipeline.shuffle_blocks = shuffle;
         self
     }
 
@@ -253,7 +252,7 @@ impl DatasetBuilder {
     /// default; 0 counts as 1). Batches that are being made then come on top, within the [memory
     /// limit](Self::memory_limit).
     pub fn prefetch(mut self, batches: usize) -> Self {
-        self.pipeline.prefetch = batches;
+        self.run.pipeline.prefetch = batches;
         self
     }
 
@@ -280,7 +279,7 @@ impl DatasetBuilder {
     /// The default is [`default_memory_limit`]: 4 GiB, or less if the machine or the container has
     /// little memory.
     pub fn memory_limit(mut self, bytes: u64) -> Self {
-        self.pipeline.memory_limit = bytes;
+        self.run.pipeline.memory_limit = bytes;
         self
     }
 
@@ -313,14 +312,14 @@ impl DatasetBuilder {
     /// now and then, which finds most truncated files in time, but not all. Map only files that no
     /// program writes to. Files that are packed as a whole are unpacked, and not mapped.
     pub fn mmap(mut self, mmap: bool) -> Self {
-        self.mmap = mmap;
+        self.run.mmap = mmap;
         self
     }
 
     /// Sets the faults of files that are tolerated (none by default). They are counted in the
     /// [statistics](crate::stats::Stats) and logged.
     pub fn tolerate(mut self, tolerate: Tolerate) -> Self {
-        self.lenience.tolerate = tolerate;
+        self.run.lenience.tolerate = tolerate;
         self.plan.decode.replace_invalid_utf8 = tolerate.utf8;
         self
     }
@@ -329,8 +328,8 @@ impl DatasetBuilder {
     /// larger block is an error. A block is held whole in memory, so this limits the effect of a
     /// damaged size.
     pub fn max_block_bytes(mut self, bytes: usize) -> Self {
-        self.lenience.max_block_bytes = bytes;
-        self.pipeline.max_block_bytes = bytes;
+        self.run.lenience.max_block_bytes = bytes;
+        self.run.pipeline.max_block_bytes = bytes;
         self
     }
 
@@ -356,15 +355,15 @@ impl DatasetBuilder {
     /// of their range; the first file that is not Avro, or whose schema the
     /// features do not fit.
     pub fn build(self) -> Result<Dataset, Error> {
-        if self.pipeline.batch_size == 0 {
+        if self.run.pipeline.batch_size == 0 {
             return Err(Error::option("batch_size", "above 0"));
         }
-        check_reading(self.pipeline.read_size, &self.lenience)?;
+        check_reading(self.run.pipeline.read_size, &self.run.lenience)?;
         check_depth(self.plan.decode.max_depth)?;
-        if self.pipeline.prefetch > MAX_PREFETCH {
+        if self.run.pipeline.prefetch > MAX_PREFETCH {
             return Err(Error::option("prefetch", "at most 1024"));
         }
-        if let Threads::Fixed(threads) | Threads::UpTo(threads) = self.threads
+        if let Threads::Fixed(threads) | Threads::UpTo(threads) = self.run.threads
             && !(1..=MAX_THREADS).contains(&threads)
         {
             return Err(Error::option("threads", "from 1 to 1024, or automatic"));
@@ -382,7 +381,7 @@ impl DatasetBuilder {
             Some(_) => Inferred::default(),
             None => self.infer_from(&files, &schemas)?,
         };
-        if self.pipeline.shuffle_blocks
+        if self.run.pipeline.shuffle_blocks
             && let Some((path, packing)) = inputs.first_packed()
         {
             let reason = NO_SHUFFLING;
@@ -417,14 +416,8 @@ impl DatasetBuilder {
             schemas: schemas.into(),
             left_out: inferred.left_out,
             sampled: [self.sampled, inferred.sampled].concat().into(),
-            caches: Arc::new(SharedCaches::new(self.pipeline.memory_limit)),
-            pipeline: self.pipeline,
-            threads: self.threads,
-            cores: self.cores,
-            keep_threads: self.keep_threads,
-            mmap: self.mmap,
-            lenience: self.lenience,
-            epochs: self.epochs,
+            caches: Arc::new(SharedCaches::new(self.run.pipeline.memory_limit)),
+            run: self.run,
             inputs,
             file_counts: Arc::default(),
         }))
@@ -459,10 +452,10 @@ impl DatasetBuilder {
         let options = SampleOptions {
             records: self.sample_records,
             plan: &self.plan,
-            lenience: self.lenience,
-            max_bytes: usize::try_from(self.pipeline.memory_limit)
+            lenience: self.run.lenience,
+            max_bytes: usize::try_from(self.run.pipeline.memory_limit)
                 .unwrap_or(usize::MAX)
-                .min(self.lenience.max_block_bytes),
+                .min(self.run.lenience.max_block_bytes),
             inputs: self.files.inputs(),
         };
         sample_lengths(&mut inferred, files, &options);
@@ -484,9 +477,12 @@ impl DatasetBuilder {
     /// An error if the options need to read an input twice that can be read only once.
     fn check_once(&self, inputs: &OnceInputs) -> Result<(), Error> {
         for (asked, reason) in [
-            (self.epochs > 1, "set `epochs` to 1"),
-            (self.pipeline.shuffle_blocks, "leave `shuffle_blocks` out"),
-            (self.mmap, "leave `mmap` out"),
+            (self.run.epochs > 1, "set `epochs` to 1"),
+            (
+                self.run.pipeline.shuffle_blocks,
+                "leave `shuffle_blocks` out",
+            ),
+            (self.run.mmap, "leave `mmap` out"),
         ] {
             if asked {
                 inputs.refuse(reason)?;

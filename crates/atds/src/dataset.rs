@@ -35,12 +35,12 @@ pub struct Dataset {
 
 impl fmt::Debug for Dataset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Settings {
+        let RunOptions {
             pipeline,
             threads,
             epochs,
             ..
-        } = &*self.settings;
+        } = &self.settings.run;
         f.debug_struct("Dataset")
             .field("files", &self.files().len())
             .field("first_file", &self.files().first())
@@ -63,6 +63,16 @@ pub(crate) struct Settings {
     pub(crate) left_out: Vec<LeftOut>,
     /// The features that are dense by a sample.
     pub(crate) sampled: Arc<[Sampled]>,
+    pub(crate) run: RunOptions,
+    pub(crate) inputs: Arc<OnceInputs>,
+    /// The number of records of packed files, because counting takes long.
+    pub(crate) file_counts: Arc<Mutex<HashMap<PathBuf, u64>>>,
+    pub(crate) caches: Arc<SharedCaches>,
+}
+
+/// The options of an iteration.
+#[derive(Clone, Debug)]
+pub(crate) struct RunOptions {
     /// The options of the pipeline, but for the number of threads.
     pub(crate) pipeline: Options,
     pub(crate) threads: Threads,
@@ -73,10 +83,6 @@ pub(crate) struct Settings {
     pub(crate) mmap: bool,
     pub(crate) lenience: Lenience,
     pub(crate) epochs: u64,
-    pub(crate) inputs: Arc<OnceInputs>,
-    /// The number of records of packed files, because counting takes long.
-    pub(crate) file_counts: Arc<Mutex<HashMap<PathBuf, u64>>>,
-    pub(crate) caches: Arc<SharedCaches>,
 }
 
 /// What one iteration leaves for the next.
@@ -154,7 +160,7 @@ impl Dataset {
     /// # Errors
     /// As for [`file_records`](Dataset::file_records).
     pub fn num_records(&self) -> Result<u64, Error> {
-        if let Some(Slice { records, .. }) = &self.settings.pipeline.slice {
+        if let Some(Slice { records, .. }) = &self.settings.run.pipeline.slice {
             return Ok(records.end - records.start);
         }
         Ok(sum(&self.file_records()?))
@@ -168,19 +174,19 @@ impl Dataset {
     /// # Errors
     /// A file cannot be read, its framing is damaged, or it can be read only once.
     pub fn file_records(&self) -> Result<Arc<[u64]>, Error> {
-        if let Some(slice) = &self.settings.pipeline.slice {
+        if let Some(slice) = &self.settings.run.pipeline.slice {
             return Ok(slice.file_records.clone());
         }
         let reason = "its records cannot be counted before they are read";
         self.settings.inputs.refuse(reason)?;
         let mut is_logged = false;
         let counts =
-            self.files()
-                .iter()
-                .map(|path| match whole_index(path, &self.settings.lenience)? {
+            self.files().iter().map(
+                |path| match whole_index(path, &self.settings.run.lenience)? {
                     WholeIndex::Index(index) => Ok(index.records()),
                     WholeIndex::Packed(packing) => self.count_packed(path, packing, &mut is_logged),
-                });
+                },
+            );
         counts.collect()
     }
 
@@ -203,10 +209,8 @@ impl Dataset {
                 path.display()
             );
         }
-        let Settings {
-            pipeline, lenience, ..
-        } = &*self.settings;
-        let records = count_packed(path, pipeline.read_size, lenience)?;
+        let run = &self.settings.run;
+        let records = count_packed(path, run.pipeline.read_size, &run.lenience)?;
         counts().insert(path.to_owned(), records);
         Ok(records)
     }
@@ -239,7 +243,7 @@ impl Dataset {
         let file_records = self.file_records()?;
         let records = shard(self.num_records()?, index, count);
         let shard = self.slice(records, file_records)?;
-        let is_of_all = self.settings.pipeline.slice.is_none();
+        let is_of_all = self.settings.run.pipeline.slice.is_none();
         Ok(if is_of_all {
             shard.with_rank(index, 0)
         } else {
@@ -255,7 +259,7 @@ impl Dataset {
     /// the numbers of these, so that their order depends on nothing else.
     pub fn with_rank(&self, rank: u64, worker: u64) -> Dataset {
         let mut settings = Settings::clone(&self.settings);
-        let stream = &mut settings.pipeline.stream;
+        let stream = &mut settings.run.pipeline.stream;
         (stream.rank, stream.worker) = (rank, worker);
         Dataset::new(settings)
     }
@@ -292,7 +296,7 @@ impl Dataset {
         if file_records.len() != self.files().len() {
             return Err(Error::option("file_records", "a count for each file"));
         }
-        let all = match &self.settings.pipeline.slice {
+        let all = match &self.settings.run.pipeline.slice {
             Some(slice) => slice.records.clone(),
             None => 0..sum(&file_records),
         };
@@ -302,7 +306,7 @@ impl Dataset {
         let mut settings = Settings::clone(&self.settings);
         let records = all.start + records.start..all.start + records.end;
         let first = records.start;
-        settings.pipeline.slice = Some(Slice {
+        settings.run.pipeline.slice = Some(Slice {
             records,
             file_records,
         });
@@ -311,7 +315,7 @@ impl Dataset {
 
     /// The batches of all epochs, from epoch 0.
     pub fn iter(&self) -> Batches {
-        Batches::start(&self.settings, 0..self.settings.epochs)
+        Batches::start(&self.settings, 0..self.settings.run.epochs)
     }
 
     /// The batches of one epoch.
@@ -363,7 +367,7 @@ impl fmt::Debug for Batches {
 
 impl Batches {
     fn start(settings: &Settings, epochs: Range<u64>) -> Self {
-        let caches = &settings.caches;
+        let (caches, run) = (&settings.caches, &settings.run);
         let log = Arc::new(FaultLog::default());
         let (claimed, failed) = match settings.inputs.claim() {
             Ok(claimed) => (claimed, None),
@@ -373,29 +377,29 @@ impl Batches {
             files: settings.files.clone(),
             format: Arc::new(AvroFormat {
                 plans: settings.plans.clone(),
-                lenience: settings.lenience,
+                lenience: run.lenience,
                 buffers: caches.buffers.clone(),
                 log: log.clone(),
             }),
-            mappings: settings.mmap.then(|| caches.mappings.clone()),
+            mappings: run.mmap.then(|| caches.mappings.clone()),
             inputs: settings.inputs.clone(),
             claimed: Mutex::new(claimed),
-            shuffle_blocks: settings.pipeline.shuffle_blocks,
+            shuffle_blocks: run.pipeline.shuffle_blocks,
             log,
             trailing_bytes: 0.into(),
             mapped_peak: 0.into(),
         });
-        let mut options = settings.pipeline.clone();
-        options.threads = match settings.cores {
-            Some(cores) => settings.threads.number_on(cores),
-            None => settings.threads.number(),
+        let mut options = run.pipeline.clone();
+        options.threads = match run.cores {
+            Some(cores) => run.threads.number_on(cores),
+            None => run.threads.number(),
         };
-        options.automatic = !matches!(settings.threads, Threads::Fixed(_));
+        options.automatic = !matches!(run.threads, Threads::Fixed(_));
         let batches = failed.is_none().then(|| {
             let spec = settings.plans.spec().clone();
             let mut pipeline = Pipeline::new(spec, files.clone(), options.clone());
             pipeline = pipeline.with_costs(caches.costs.clone());
-            if settings.keep_threads {
+            if run.keep_threads {
                 pipeline = pipeline.with_threads(caches.threads.clone());
             }
             pipeline.iter(epochs)

@@ -211,7 +211,7 @@ impl Fetcher {
             let start = last.range.end;
             let is_beyond = self.size.is_none_or(|size| start >= size);
             // A file answers soon: what is read ahead of it is never the memory that a batch lacks.
-            let spared = 64 * self.read_size.saturating_mul(self.reads.len() as u64 + 1);
+            let spared = KEPT_SHARE * self.read_size.saturating_mul(self.reads.len() as u64 + 1);
             let is_scarce = self.is_read_by_workers() && self.flow.memory.left() < spared;
             // Half of what may be ahead is for the payloads that are cut from it.
             let bytes = self.read_size + self.flow.memory.ahead_limit() / 2;

@@ -38,6 +38,28 @@ pub(crate) struct Finished {
     pub(crate) need: Option<Need>,
 }
 
+impl Finished {
+    /// A batch, and the error of the row after it, if that is bad.
+    pub(crate) fn batch(batch: Batch, lease: Lease, error: Option<Error>, need: Need) -> Self {
+        Finished {
+            batch: Some(batch),
+            lease: Some(lease),
+            error,
+            need: Some(need),
+        }
+    }
+
+    /// An error without a batch.
+    pub(crate) fn error(error: Option<Error>, need: Option<Need>) -> Self {
+        Finished {
+            batch: None,
+            lease: None,
+            error,
+            need,
+        }
+    }
+}
+
 /// Why an op that asks for memory does not get it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Denied {
@@ -154,12 +176,7 @@ impl State {
             if let Some(need) = finished.need.take() {
                 memory.remove_early(need.early);
                 if let Err(error) = self.windows.pass(&need, memory) {
-                    *finished = Finished {
-                        batch: None,
-                        lease: None,
-                        error: Some(error),
-                        need: None,
-                    };
+                    *finished = Finished::error(Some(error), None);
                 }
             }
             self.ready += 1;
@@ -336,12 +353,8 @@ impl Flow {
     pub(crate) fn end(&self, error: Option<Error>) {
         let mut state = self.lock();
         if let Some(error) = error {
-            state.batches.push_back(Some(Finished {
-                batch: None,
-                lease: None,
-                error: Some(error),
-                need: None,
-            }));
+            let finished = Finished::error(Some(error), None);
+            state.batches.push_back(Some(finished));
             state.count_ready(&self.memory);
         }
         state.is_planned = true;

@@ -23,8 +23,7 @@ use crate::planner::Planner;
 use crate::prepare::block_error;
 use crate::sequence::Sequence;
 use crate::slice::{FilePart, overlaps};
-use crate::tuning::DOUBTFUL_BATCH_BYTES;
-use crate::tuning::KEPT_SHARE;
+use crate::tuning::{COUNTED_BYTES, DOUBTFUL_BATCH_BYTES, KEPT_SHARE};
 use crate::watch::What;
 use crate::{Error, ErrorKind, Options};
 
@@ -578,7 +577,7 @@ impl Framing {
     /// An error if a block without records has bytes of records.
     fn check_empty(&mut self, block: &Block) -> Result<(), Stop> {
         let parts = block.payload.parts();
-        let mut jobs = [PrepareJob::new(&parts, MAX_EMPTY_BYTES)];
+        let mut jobs = [PrepareJob::new(&parts, COUNTED_BYTES as usize)];
         let decoder = &block.file.decoder;
         decoder.prepare(&mut jobs, &mut Scratch::default());
         let [job] = jobs;
@@ -588,14 +587,11 @@ impl Framing {
             Ok(all)
         };
         let tally = job.result.and_then(check);
-        let tally = tally.map_err(|error| block_error(block, error, MAX_EMPTY_BYTES))?;
+        let tally = tally.map_err(|error| block_error(block, error, COUNTED_BYTES as usize))?;
         self.flow.counters.add_tally(&tally);
         Ok(())
     }
 }
-
-/// Bytes that a block without records is prepared to, to see that it has none.
-const MAX_EMPTY_BYTES: usize = 1 << 20;
 
 /// A block that was framed, with the decoder that was the file's by then.
 #[derive(Clone)]

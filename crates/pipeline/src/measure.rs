@@ -8,10 +8,8 @@ use crate::block::Block;
 use crate::memory::Lease;
 use crate::planner::{BatchPlan, BlockRead};
 use crate::prepare::needed_limit;
+use crate::tuning::COUNTED_RECORDS;
 use crate::worker::{Context, Written, ungrown};
-
-/// Records that are decoded at a time.
-const RECORDS: u64 = 16;
 
 impl Context {
     /// The sizes of a batch. They are an estimate for a payload that does not fit alone, and less than
@@ -81,7 +79,7 @@ impl Context {
         let mut scratch = Scratch::default();
         let mut left = read.records;
         while left > 0 && !self.flow.is_stopped() {
-            let records = left.min(RECORDS);
+            let records = left.min(COUNTED_RECORDS);
             left -= records;
             let mut builder = BatchBuilder::new(spec.clone());
             let decoded = {

@@ -9,7 +9,7 @@ use crate::flow::Denied;
 use crate::memory::{Lease, Memory};
 use crate::planner::BatchPlan;
 use crate::tuning::KEPT_SHARE;
-use crate::worker::RowError;
+use crate::worker::{RowError, Written};
 
 /// A batch whose rows are written by several ops, in place.
 #[derive(Debug)]
@@ -40,10 +40,8 @@ pub(crate) struct Made {
     /// The first bad row.
     pub(crate) failed: Option<RowError>,
     pub(crate) leases: Vec<Lease>,
-    /// Bytes of the columns of variable size.
-    pub(crate) written: u64,
-    /// Bytes of the largest payload that was prepared for one piece alone.
-    pub(crate) only: u64,
+    /// The sum of the pieces; of payloads for one piece alone, the largest.
+    pub(crate) written: Written,
 }
 
 /// The result of a piece.
@@ -52,8 +50,7 @@ pub(crate) struct MadePiece {
     pub(crate) slots: OwnedRowSlots,
     pub(crate) result: Result<Tally, RowError>,
     pub(crate) lease: Lease,
-    pub(crate) written: u64,
-    pub(crate) only: u64,
+    pub(crate) written: Written,
 }
 
 /// What is left to do after a piece.
@@ -138,8 +135,8 @@ impl PieceBatch {
             Some(piece) if !state.is_given_up => {
                 let made = &mut state.made;
                 made.leases.push(piece.lease);
-                made.written += piece.written;
-                made.only = made.only.max(piece.only);
+                made.written.variable += piece.written.variable;
+                made.written.only = made.written.only.max(piece.written.only);
                 match piece.result {
                     Ok(tally) => made.tally.add(&tally),
                     Err(error) => {

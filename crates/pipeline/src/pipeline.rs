@@ -18,11 +18,11 @@ use crate::flow::{Flow, NextBatch};
 use crate::framing::Framing;
 use crate::memory::Memory;
 use crate::pieces::Builders;
-use crate::planner::{Batching, Planner};
+use crate::planner::Planner;
 use crate::sequence::Sequence;
 use crate::slice::Slice;
 use crate::stats::{Stats, StatsHandle};
-use crate::tuning::{MIN_READ_SIZE, SMALL_LIMIT_READS};
+use crate::tuning::{KEPT_SHARE, MIN_READ_SIZE};
 use crate::workers::Workers;
 use crate::{Error, ErrorKind, Trace};
 
@@ -169,13 +169,7 @@ impl Batches {
             options: options.clone(),
             flow: flow.clone(),
             pool: ReadPool::new(memory.clone()),
-            planner: Planner::new(Batching {
-                batch_size: options.batch_size.max(1) as u64,
-                shuffle_buffer_size: options.shuffle_buffer_size as u64,
-                drop_remainder: options.drop_remainder,
-                seed: options.seed,
-                stream: options.stream,
-            }),
+            planner: Planner::new(options),
             sequence: Sequence::new(flow.clone(), options),
             fixed_row_bytes: spec.fixed_row_bytes(),
             read_size: read_size(options),
@@ -320,6 +314,6 @@ impl fmt::Debug for Batches {
 
 /// Bytes of a read: fewer under a small limit, so that there is memory for more than one.
 fn read_size(options: &Options) -> usize {
-    let most = usize::try_from(options.memory_limit / SMALL_LIMIT_READS).unwrap_or(usize::MAX);
+    let most = usize::try_from(options.memory_limit / KEPT_SHARE).unwrap_or(usize::MAX);
     options.read_size.min(most).max(MIN_READ_SIZE)
 }

@@ -9,18 +9,8 @@ use std::sync::Arc;
 
 use atds_shuffle::{Stream, Window, window_target};
 
+use crate::Options;
 use crate::block::{Block, PreparedSize};
-
-/// How records become batches.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Batching {
-    pub(crate) batch_size: u64,
-    /// Number of records that a batch is drawn from; 0 for no shuffling.
-    pub(crate) shuffle_buffer_size: u64,
-    pub(crate) drop_remainder: bool,
-    pub(crate) seed: u64,
-    pub(crate) stream: Stream,
-}
 
 /// The records that a block gives to one batch.
 #[derive(Clone, Debug)]
@@ -67,7 +57,8 @@ pub(crate) struct WindowSize {
 /// The window of blocks that have unread records.
 #[derive(Debug)]
 pub(crate) struct Planner {
-    batching: Batching,
+    batch_size: u64,
+    drop_remainder: bool,
     /// Number of records in the window that a batch is drawn from, unless there are no more.
     target: u64,
     /// Number of unread records in the window.
@@ -89,6 +80,8 @@ enum Order {
 #[derive(Debug)]
 struct Shuffled {
     window: Window,
+    seed: u64,
+    stream: Stream,
     /// The blocks, by their slots of the window.
     slots: Vec<Option<Slot>>,
 }
@@ -126,17 +119,22 @@ impl Slot {
 
 impl Planner {
     /// A planner at the start of epoch 0.
-    pub(crate) fn new(batching: Batching) -> Self {
+    pub(crate) fn new(options: &Options) -> Self {
+        let batch_size = options.batch_size.max(1) as u64;
+        let (seed, stream) = (options.seed, options.stream);
         Planner {
-            target: window_target(batching.batch_size, batching.shuffle_buffer_size),
-            batching,
+            batch_size,
+            drop_remainder: options.drop_remainder,
+            target: window_target(batch_size, options.shuffle_buffer_size as u64),
             records: 0,
             drawn: 0,
             window: WindowSize::default(),
-            order: match batching.shuffle_buffer_size {
+            order: match options.shuffle_buffer_size {
                 0 => Order::InOrder(VecDeque::new()),
                 _ => Order::Shuffled(Box::new(Shuffled {
-                    window: Window::new(batching.seed, 0, batching.stream),
+                    window: Window::new(seed, 0, stream),
+                    seed,
+                    stream,
                     slots: Vec::new(),
                 })),
             },
@@ -157,8 +155,7 @@ impl Planner {
         match &mut self.order {
             Order::InOrder(_) => {}
             Order::Shuffled(shuffled) => {
-                let Batching { seed, stream, .. } = self.batching;
-                shuffled.window = Window::new(seed, epoch, stream);
+                shuffled.window = Window::new(shuffled.seed, epoch, shuffled.stream);
             }
         }
     }
@@ -226,8 +223,8 @@ impl Planner {
 
     /// Whether the window has another batch, if no more blocks come.
     pub(crate) fn has_batch(&self) -> bool {
-        let least = match self.batching.drop_remainder {
-            true => self.batching.batch_size,
+        let least = match self.drop_remainder {
+            true => self.batch_size,
             false => 1,
         };
         self.records >= least
@@ -245,7 +242,7 @@ impl Planner {
 
     /// Draws a batch.
     pub(crate) fn draw(&mut self) -> BatchPlan {
-        let rows = self.records.min(self.batching.batch_size);
+        let rows = self.records.min(self.batch_size);
         self.records -= rows;
         self.drawn += 1;
         let window = WindowSize {
@@ -297,7 +294,7 @@ impl Shuffled {
     }
 
     fn draw(&mut self, rows: u64) -> Vec<BlockRead> {
-        let Shuffled { window, slots } = self;
+        let Shuffled { window, slots, .. } = self;
         let mut reads = Vec::with_capacity(slots.len().min(rows as usize));
         window.draw(rows, |at, records| {
             if let Some(slot) = &mut slots[at] {

@@ -25,7 +25,8 @@ pub(crate) const MAX_HINTS: usize = 64;
 pub(crate) const AHEAD_SHARE: u64 = 8;
 
 /// The part of the memory limit that builders of batches may keep, all together, and not count. As
-/// much may buffers take that are kept for others.
+/// much may buffers take that are kept for others. Under a small limit, a read and what a worker
+/// writes before it counts are no larger, either: some are used in part.
 pub(crate) const KEPT_SHARE: u64 = 64;
 
 /// Bytes that a block counts for in addition to its payload.
@@ -34,8 +35,13 @@ pub(crate) const BLOCK_BYTES: u64 = 512;
 /// Reads whose blocks are looked up at once: about as many as a processor waits for at a time.
 pub(crate) const FOUND_TOGETHER: usize = 8;
 
-/// Bytes that a worker writes before it counts them.
+/// Bytes that a worker writes before it counts them. A block without records is prepared to as
+/// many, to see that it has none.
 pub(crate) const COUNTED_BYTES: u64 = 256 << 10;
+
+/// Records that are decoded at least before what they take is counted: of records larger than
+/// [`COUNTED_BYTES`], the decoder itself sees that there is no room.
+pub(crate) const COUNTED_RECORDS: u64 = 16;
 
 /// Reads of a source that answers later which are under way at once.
 pub(crate) const READS_UNDER_WAY: usize = 32;
@@ -61,9 +67,6 @@ pub(crate) const PIECE_TIME: Duration = Duration::from_millis(4);
 /// Rows of a piece of the first batch at least, before the time of a row is known: fewer are made
 /// sooner than another worker begins, which takes some 50 µs.
 pub(crate) const FIRST_PIECE_ROWS: u64 = 64;
-
-/// Reads that a small memory limit has room for, which are smaller then: a few buffers are used in part.
-pub(crate) const SMALL_LIMIT_READS: u64 = 64;
 
 /// Bytes of a read at least, under a limit of memory that allows no more.
 pub(crate) const MIN_READ_SIZE: usize = 1 << 10;

@@ -16,7 +16,7 @@ use crate::pieces::{Builders, Ended, Made, MadePiece, PieceBatch};
 use crate::planner::{BatchPlan, BlockRead};
 use crate::prepare::needed_limit;
 use crate::reads::{Found, Reads};
-use crate::tuning::{COUNTED_BYTES, WAKE_TIME};
+use crate::tuning::{COUNTED_BYTES, COUNTED_RECORDS, KEPT_SHARE, WAKE_TIME};
 use crate::watch::What;
 
 /// A worker's state, which it keeps from one op to the next.
@@ -125,7 +125,7 @@ impl Worker {
         let is_variable = |column: &tensor_batch::ColumnSpec| {
             column.dtype.size().is_none() || column.row_len().is_none()
         };
-        let counted_bytes = COUNTED_BYTES.min(flow.memory.limit() / 64);
+        let counted_bytes = COUNTED_BYTES.min(flow.memory.limit() / KEPT_SHARE);
         Worker {
             number,
             fixed_row_bytes: spec.fixed_row_bytes(),
@@ -255,12 +255,8 @@ impl Worker {
                 self.context.flow.counters.decode.add(decoding);
                 self.context.flow.counters.add_rows(self.number, plan.rows);
                 self.context.flow.counters.add_tally(&tally);
-                Ok(Finished {
-                    batch: Some(batch),
-                    lease: Some(lease),
-                    error: None,
-                    need: Some(self.need(plan, plan.rows, written)),
-                })
+                let need = self.need(plan, plan.rows, written);
+                Ok(Finished::batch(batch, lease, None, need))
             }
             Err(failed) => self.make_before(plan, failed, account),
         }
@@ -282,12 +278,8 @@ impl Worker {
         };
         if failed.row == 0 || self.drop_remainder {
             self.context.flow.counters.add_dropped_records(failed.row);
-            return Ok(Finished {
-                batch: None,
-                lease: None,
-                error: Some(failed.error),
-                need: Some(self.need(plan, failed.row, Written::default())),
-            });
+            let need = self.need(plan, failed.row, Written::default());
+            return Ok(Finished::error(Some(failed.error), Some(need)));
         }
         match self.decode(plan, failed.row, account) {
             Ok(Decoded {
@@ -297,19 +289,13 @@ impl Worker {
             }) => {
                 let (lease, _) = account.finish_batch(batch.capacity_bytes() as u64)?;
                 self.context.flow.counters.add_tally(&tally);
-                Ok(Finished {
-                    batch: Some(batch),
-                    lease: Some(lease),
-                    error: Some(failed.error),
-                    need: Some(self.need(plan, failed.row, written)),
-                })
+                let need = self.need(plan, failed.row, written);
+                Ok(Finished::batch(batch, lease, Some(failed.error), need))
             }
-            Err(Failed::Row(again)) => Ok(Finished {
-                batch: None,
-                lease: None,
-                error: Some(again.error),
-                need: Some(self.need(plan, failed.row, Written::default())),
-            }),
+            Err(Failed::Row(again)) => {
+                let need = self.need(plan, failed.row, Written::default());
+                Ok(Finished::error(Some(again.error), Some(need)))
+            }
             Err(Failed::Denied(Denied::Exceeded, row)) => Ok(self.exceeded(plan, row)),
             Err(Failed::Denied(denied, _)) => Err(denied),
         }
@@ -323,12 +309,7 @@ impl Worker {
         let mut need = self.need(plan, plan.rows, written);
         need.place = place_of_row(plan, row).or(need.place);
         need.is_exceeded = true;
-        Finished {
-            batch: None,
-            lease: None,
-            error: None,
-            need: Some(need),
-        }
+        Finished::error(None, Some(need))
     }
 
     /// What a batch needs of which the first `rows` rows are good.
@@ -404,8 +385,7 @@ impl Worker {
             slots,
             result,
             lease: account.split_batch(),
-            written: written.variable,
-            only: written.only,
+            written,
         }))
     }
 
@@ -444,11 +424,7 @@ impl Worker {
         account: &mut Account,
     ) -> Result<Finished, Denied> {
         let plan = batch.plan();
-        let mut written = Written {
-            variable: made.written,
-            padded: 0,
-            only: made.only,
-        };
+        let mut written = made.written;
         let joined = match made.failed.take() {
             Some(failed) => Err(Failed::Row(failed)),
             // The columns of the pieces are laid end to end.
@@ -477,12 +453,8 @@ impl Worker {
         }
         lease.shrink(bytes);
         self.context.flow.counters.add_tally(&made.tally);
-        Ok(Finished {
-            batch: Some(batch),
-            lease: Some(lease),
-            error: None,
-            need: Some(self.need(&plan, plan.rows, written)),
-        })
+        let need = self.need(&plan, plan.rows, written);
+        Ok(Finished::batch(batch, lease, None, need))
     }
 
     /// Decodes the first `rows` rows of a planned batch.
@@ -694,8 +666,8 @@ impl Context {
         // The first batch may have large records.
         let is_unknown = row_bytes == 0 && row == growth.first_row;
         let rows = match is_unknown {
-            true => LEAST_COUNTED,
-            false => (self.counted_bytes / row_bytes.max(1)).max(LEAST_COUNTED),
+            true => COUNTED_RECORDS,
+            false => (self.counted_bytes / row_bytes.max(1)).max(COUNTED_RECORDS),
         };
         growth.next_row = row.saturating_add(rows);
         growth.read_bytes = 0;
@@ -716,9 +688,6 @@ impl Context {
         }
     }
 }
-
-/// Records that are decoded at least before what they take is counted.
-const LEAST_COUNTED: u64 = 16;
 
 /// How the columns of variable size grow.
 struct Growth {
