@@ -75,37 +75,13 @@ pub(crate) struct SharedPayload {
     pub(crate) is_shared: bool,
     pub(crate) bytes: u64,
     /// The bytes as they were read; none once they are prepared.
-    parts: Mutex<(Parts, Option<Lease>)>,
+    parts: Mutex<(Vec<Bytes>, Option<Lease>)>,
     /// Bytes of the prepared payload that count as made early.
     early: AtomicU64,
     pub(crate) size: Arc<PreparedSize>,
     /// The planner's: the number of blocks in the window, and whether a batch has read one.
     in_window: AtomicU64,
     is_begun: AtomicBool,
-}
-
-/// The parts of a payload, of which there mostly is one.
-#[derive(Clone, Debug)]
-pub(crate) enum Parts {
-    One(Bytes),
-    Many(Vec<Bytes>),
-}
-
-impl Default for Parts {
-    fn default() -> Self {
-        Parts::Many(Vec::new())
-    }
-}
-
-impl Deref for Parts {
-    type Target = [Bytes];
-
-    fn deref(&self) -> &[Bytes] {
-        match self {
-            Parts::One(bytes) => std::slice::from_ref(bytes),
-            Parts::Many(parts) => parts,
-        }
-    }
 }
 
 /// Bytes of a prepared payload, once it is prepared.
@@ -310,7 +286,7 @@ impl Block {
 
 impl SharedPayload {
     /// A payload of `bytes` bytes in `parts`, which count until they are prepared.
-    pub(crate) fn new(parts: Parts, is_shared: bool, lease: Option<Lease>) -> Self {
+    pub(crate) fn new(parts: Vec<Bytes>, is_shared: bool, lease: Option<Lease>) -> Self {
         SharedPayload {
             bytes: parts.iter().map(|part| part.len() as u64).sum(),
             is_shared,
@@ -397,7 +373,7 @@ impl SharedPayload {
     }
 
     /// The bytes of the payload; none if it was prepared for all.
-    pub(crate) fn parts(&self) -> Parts {
+    pub(crate) fn parts(&self) -> Vec<Bytes> {
         lock(&self.parts).0.clone()
     }
 
@@ -417,9 +393,7 @@ impl SharedPayload {
         // Claimed by one worker alone.
         let _ = self.prepared.set(prepared);
         if is_new {
-            let mut parts = lock(&self.parts);
-            parts.0 = Parts::default();
-            parts.1 = None;
+            *lock(&self.parts) = (Vec::new(), None);
         }
     }
 }

@@ -43,17 +43,13 @@ struct Asked {
     answer: Option<Answer>,
 }
 
-struct Answer {
-    bytes: io::Result<Bytes>,
-    /// Whether they lie in a buffer of the pool, which counts them.
-    is_counted: bool,
-}
+type Answer = io::Result<Fetched>;
 
 /// Bytes that were read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fetched {
     pub(crate) bytes: Bytes,
-    /// Whether they lie in a buffer that counts for the memory limit.
+    /// Whether they lie in a buffer of the pool, which counts them for the memory limit.
     pub(crate) is_counted: bool,
 }
 
@@ -252,11 +248,12 @@ impl Fetcher {
         let memory = buffer.as_ref().as_ptr_range();
         let memory = memory.start.addr()..memory.end.addr();
         let done = Completion::new(move |bytes| {
-            let is_counted = bytes
-                .as_ref()
-                .is_ok_and(|bytes| memory.contains(&bytes.as_ptr().addr()));
+            let answer = bytes.map(|bytes| Fetched {
+                is_counted: memory.contains(&bytes.as_ptr().addr()),
+                bytes,
+            });
             // Without a receiver the file is not read any more.
-            let _ = sender.send((number, Answer { bytes, is_counted }));
+            let _ = sender.send((number, answer));
         });
         let done = done.cancelled_by(self.flow.cancel.clone());
         // The first bytes of a file are waited for, and a worker would not have them sooner.
@@ -306,9 +303,8 @@ impl Fetcher {
         else {
             return Err(Stop::Cancelled);
         };
-        let Answer { bytes, is_counted } = answer;
-        let bytes = bytes.map_err(|error| self.failed(error, Some(range.start)))?;
-        Ok((range, Fetched { bytes, is_counted }))
+        let answer = answer.map_err(|error| self.failed(error, Some(range.start)))?;
+        Ok((range, answer))
     }
 
     fn receive(&mut self) -> Result<(), Stop> {

@@ -13,7 +13,7 @@ use atds_format::{
 use atds_shuffle::{block_order, file_order};
 use bytes::Bytes;
 
-use crate::block::{Block, BlockPayload, FileContext, Parts, SharedPayload};
+use crate::block::{Block, BlockPayload, FileContext, SharedPayload};
 use crate::error::Stop;
 use crate::fetch::{Fetched, Fetcher, ReadPool};
 use crate::files::Files;
@@ -426,7 +426,7 @@ impl Framing {
                 let parts = parts.map_err(|error| Error::of_format(error, &file.location))?;
                 let is_shared = file.is_shared(*key);
                 let lease = self.payload_lease(file, uncounted)?;
-                let payload = SharedPayload::new(Parts::Many(parts), is_shared, Some(lease));
+                let payload = SharedPayload::new(parts, is_shared, Some(lease));
                 if is_shared {
                     let payload = Arc::new(payload);
                     file.shared.insert(*key, Arc::downgrade(&payload));
@@ -487,7 +487,7 @@ impl Framing {
         } else {
             (bytes.clone(), Lease::none(&self.flow.memory))
         };
-        let payload = SharedPayload::new(Parts::One(bytes), false, Some(lease));
+        let payload = SharedPayload::new(vec![bytes], false, Some(lease));
         self.push(None, framed, BlockPayload::Own(payload), records)
     }
 

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use atds_format::{PrepareJob, Prepared, Tally};
+use bytes::Bytes;
 
 use crate::account::Account;
-use crate::block::{Block, Parts};
+use crate::block::Block;
 use crate::flow::{Denied, Flow};
 use crate::memory::Lease;
 use crate::ops::EarlyBlock;
@@ -214,7 +215,7 @@ impl Context {
     fn prepare_within(
         &mut self,
         blocks: &[&Block],
-        parts: &[Parts],
+        parts: &[Vec<Bytes>],
         grant: &mut impl Grant,
         held: &mut Vec<u64>,
         start: Instant,
@@ -269,7 +270,7 @@ impl Context {
     fn prepare_more(
         &mut self,
         block: &Block,
-        parts: &[bytes::Bytes],
+        parts: &[Bytes],
         (held, needed): (&mut u64, Option<u64>),
         grant: &mut impl Grant,
     ) -> Result<Result<(Prepared, Tally), atds_format::Error>, Denied> {

@@ -7,7 +7,7 @@ use avro_block::{Block, BlockIndex, BlockReader, Header, Limits, ReadSource, Tra
 
 use crate::Error;
 use crate::limits::HEADER_BUFFER_SIZE;
-use crate::source::{OnceInputs, Packing, Reading, Seekable, Stop, Stream, open_seekable};
+use crate::source::{OnceInputs, Packing, Reading, Stop, Stream, open_seekable};
 use crate::tolerate::Lenience;
 
 /// What a framer is told of `lenience`.
@@ -147,11 +147,10 @@ pub(crate) enum WholeIndex {
 
 /// The index of a file's blocks. A damaged block is an error.
 pub(crate) fn whole_index(path: &Path, lenience: &Lenience) -> Result<WholeIndex, Error> {
-    let file = open_seekable(path).map_err(|error| Error::io(error, path))?;
-    let file = match file {
-        Seekable::Plain(file) => file,
-        Seekable::Packed(packing) => return Ok(WholeIndex::Packed(packing)),
-    };
+    let (file, packing) = open_seekable(path).map_err(|error| Error::io(error, path))?;
+    if let Some(packing) = packing {
+        return Ok(WholeIndex::Packed(packing));
+    }
     let (limits, trailing) = framing(lenience);
     match BlockIndex::before_damage(file, limits, trailing) {
         Ok((index, None)) => Ok(WholeIndex::Index(index)),

@@ -1,6 +1,7 @@
 //! Avro container files for the pipeline, by way of `avro-block` and `avro-decode`.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -71,7 +72,7 @@ impl Format for AvroFormat {
 }
 
 /// A file that is framed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Opened {
     format: AvroFormat,
     location: Location,
@@ -82,34 +83,31 @@ impl Opened {
     /// The decoder of the file's blocks.
     fn decoder(&mut self, header: &Header) -> Result<Next, Error> {
         self.codec = header.codec();
-        let AvroFormat {
-            plans,
-            lenience,
-            buffers,
-            log,
-        } = &self.format;
         let path = self.location.path().unwrap_or(Path::new(""));
-        let compiled = plans.of_file(header.schema(), path);
+        let compiled = self.format.plans.of_file(header.schema(), path);
         Ok(Next::Decoder(Arc::new(AvroDecoder {
             compiled: compiled.map_err(|error| Error::format(error.kind))?,
-            codec: self.codec,
-            lenience: *lenience,
-            buffers: buffers.clone(),
-            location: self.location.clone(),
-            log: log.clone(),
+            file: self.clone(),
             named: NamedOnce::default(),
         })))
     }
 
-    fn block(&self, index: u64, entry: &IndexEntry, payload: Payload) -> Next {
-        let head_len = entry.len - entry.payload_len - SyncMarker::LEN as u64;
+    /// The block at `range` in the file, whose payload of `payload_len` bytes ends with the marker.
+    fn block(
+        &self,
+        index: u64,
+        range: Range<u64>,
+        count: u64,
+        (payload, payload_len): (Payload, u64),
+    ) -> Next {
+        let payload_at = range.end - SyncMarker::LEN as u64 - payload_len;
         Next::Block(BlockDesc {
             index,
-            offset: entry.offset,
-            file_bytes: entry.len,
-            records: entry.count,
+            offset: range.start,
+            file_bytes: range.end - range.start,
+            records: count,
             start: 0,
-            payload_offset: self.codec.is_null().then_some(entry.offset + head_len),
+            payload_offset: self.codec.is_null().then_some(payload_at),
             payload,
             max_prepared: None,
         })
@@ -144,7 +142,21 @@ impl Blocks for FramedBlocks {
         loop {
             match self.framer.next().map_err(container)? {
                 Frame::Header(header) => return self.opened.decoder(&header),
-                Frame::Block(block) => return Ok(self.block(block)),
+                Frame::Block(block) => {
+                    let Block {
+                        index,
+                        offset,
+                        len,
+                        count,
+                        payload,
+                        ..
+                    } = block;
+                    let payload_len = payload.len() as u64;
+                    let payload = (Payload::Here(payload), payload_len);
+                    return Ok(self
+                        .opened
+                        .block(index, offset..offset + len, count, payload));
+                }
                 Frame::NeedMore(_) if self.is_ended => {
                     self.framer.finish().map_err(container)?;
                     return Ok(Next::End);
@@ -178,22 +190,6 @@ impl Blocks for FramedBlocks {
     }
 }
 
-impl FramedBlocks {
-    fn block(&self, block: Block) -> Next {
-        let payload_offset = block.payload_offset();
-        Next::Block(BlockDesc {
-            index: block.index,
-            offset: block.offset,
-            file_bytes: block.len,
-            records: block.count,
-            start: 0,
-            payload_offset: self.opened.codec.is_null().then_some(payload_offset),
-            payload: Payload::Here(block.payload),
-            max_prepared: None,
-        })
-    }
-}
-
 /// The blocks of a file, listed by what is around their payloads.
 #[derive(Debug)]
 struct ListedBlocks {
@@ -217,9 +213,10 @@ impl Blocks for ListedBlocks {
                 let range = entry.offset..entry.offset + entry.len;
                 let payload = Payload::Ranges {
                     key: index,
-                    ranges: std::iter::once(range).collect(),
+                    ranges: std::iter::once(range.clone()).collect(),
                 };
-                Ok(self.opened.block(index, &entry, payload))
+                let payload = (payload, entry.payload_len);
+                Ok(self.opened.block(index, range, entry.count, payload))
             }
             Scan::Need(range) => Ok(Next::Need {
                 range,
@@ -254,11 +251,7 @@ impl Blocks for ListedBlocks {
 #[derive(Debug)]
 struct AvroDecoder {
     compiled: Arc<Compiled>,
-    codec: Codec,
-    lenience: Lenience,
-    buffers: Arc<BufferPool>,
-    location: Location,
-    log: Arc<FaultLog>,
+    file: Opened,
     named: NamedOnce,
 }
 
@@ -275,21 +268,24 @@ struct AvroScratch {
 impl AvroDecoder {
     #[cold]
     fn name_fault(&self, what: &str) {
-        self.named.name(&self.log, &self.location, what);
+        let Opened {
+            format, location, ..
+        } = &self.file;
+        self.named.name(&format.log, location, what);
     }
 }
 
 impl Decoder for AvroDecoder {
     fn prepares(&self) -> bool {
-        !self.codec.is_null()
+        !self.file.codec.is_null()
     }
 
     fn group(&self) -> usize {
-        Decompressor::preferred_group(self.codec)
+        Decompressor::preferred_group(self.file.codec)
     }
 
     fn most_records(&self, payload_bytes: u64) -> u64 {
-        let bytes = payload_bytes.saturating_mul(self.codec.max_expansion());
+        let bytes = payload_bytes.saturating_mul(self.file.codec.max_expansion());
         let most = bytes.checked_div(self.compiled.plan.min_record_len());
         most.unwrap_or(u64::MAX)
     }
@@ -301,10 +297,11 @@ impl Decoder for AvroDecoder {
             buffers,
             ..
         } = scratch.get();
+        let pool = &self.file.format.buffers;
         let payload = |job: &PrepareJob<'_>| job.parts.first().map_or(0, Bytes::len);
         let expected = jobs.iter().map(|job| payload(job) * *ratio / 1024);
-        self.buffers.take(expected, buffers);
-        decompressor.set_tolerates_checksums(self.lenience.tolerate.checksum);
+        pool.take(expected, buffers);
+        decompressor.set_tolerates_checksums(self.file.format.lenience.tolerate.checksum);
         let bad_checksums = decompressor.bad_checksums();
         let work = jobs.iter().zip(buffers.iter_mut());
         let mut work: Vec<_> = work
@@ -313,16 +310,16 @@ impl Decoder for AvroDecoder {
                 DecompressJob::new(payload, buffer, job.limit)
             })
             .collect();
-        decompressor.decompress_many(self.codec, &mut work);
+        decompressor.decompress_many(self.file.codec, &mut work);
         let results: Vec<_> = work.into_iter().map(|job| job.result).collect();
         for ((job, result), buffer) in jobs.iter_mut().zip(results).zip(buffers.drain(..)) {
             if result.is_ok() {
                 *ratio = (buffer.len() * 1024).checked_div(payload(job)).unwrap_or(0);
             }
-            job.result = match result.and_then(|_| self.buffers.fit(buffer)) {
+            job.result = match result.and_then(|_| pool.fit(buffer)) {
                 Ok(buffer) => {
                     let (bytes, memory) = (buffer.len(), most_capacity(buffer.len()));
-                    let block = DecompressedBlock::new(buffer, &self.buffers);
+                    let block = DecompressedBlock::new(buffer, pool);
                     Ok((Prepared::of_value(block, bytes, memory), Tally::default()))
                 }
                 Err(DecompressError::TooLarge { .. }) => {
@@ -381,7 +378,7 @@ impl Decoder for AvroDecoder {
     fn finish(&self, block: &Prepared, at: Pos) -> Result<Tally, Error> {
         let left = data(block).len() - at.at as usize;
         let mut tally = Tally::default();
-        if left > 0 && self.lenience.tolerate.trailing_block_bytes {
+        if left > 0 && self.file.format.lenience.tolerate.trailing_block_bytes {
             self.name_fault("bytes left in a block after its records");
             tally.trailing_block_bytes = left as u64;
         } else if left > 0 {

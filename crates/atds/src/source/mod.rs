@@ -55,23 +55,15 @@ pub(crate) struct Reading {
 impl Reading {
     /// Opens the file at `path`. An input that can be read only once gives up at `stop`.
     pub(crate) fn open(path: &Path, stop: &Stop) -> io::Result<Self> {
-        let (mut file, once) = open_input(path)?;
-        if once.is_some() {
-            return Self::of_head(OnceReader::new(file, path, stop));
+        let (file, once) = open_input(path)?;
+        match once {
+            Some(_) => Self::of_head(OnceReader::new(file, path, stop)),
+            None => Self::of_head(file),
         }
-        let packing = Packing::of_head(&read_head(&mut file)?);
-        file.rewind()?;
-        Ok(Reading {
-            reader: match packing {
-                Some(packing) => unpack(packing, file)?,
-                None => Box::new(file),
-            },
-            packing,
-        })
     }
 
-    /// The bytes of a reader that cannot go back to its start.
-    fn of_head(mut reader: OnceReader) -> io::Result<Self> {
+    /// The bytes of a reader, which perhaps cannot go back to its start.
+    fn of_head(mut reader: impl Read + Send + 'static) -> io::Result<Self> {
         let head = read_head(&mut reader)?;
         let packing = Packing::of_head(&head);
         let reader = Cursor::new(head).chain(reader);
@@ -85,17 +77,12 @@ impl Reading {
     }
 }
 
-/// A file in which any place can be read.
-pub(crate) enum Seekable<R> {
-    Plain(R),
-    /// The whole file is packed, so that it can be read from its start only.
-    Packed(Packing),
-}
-
-/// Opens a file in which any place is to be read.
-pub(crate) fn open_seekable(path: &Path) -> io::Result<Seekable<impl Read + Seek + use<>>> {
+/// Opens a file in which any place is to be read. With a packing, it can be read from its start only.
+pub(crate) fn open_seekable(
+    path: &Path,
+) -> io::Result<(impl Read + Seek + use<>, Option<Packing>)> {
     let mut file = File::open(path)?;
     let packing = Packing::of_head(&read_head(&mut file)?);
     file.rewind()?;
-    Ok(packing.map_or(Seekable::Plain(file), Seekable::Packed))
+    Ok((file, packing))
 }
