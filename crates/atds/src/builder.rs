@@ -303,7 +303,7 @@ impl DatasetBuilder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn trace(mut self, trace: Trace) -> Self {
-        self.pipeline.trace = Some(trace);
+        self.run.pipeline.trace = Some(trace);
         self
     }
 
