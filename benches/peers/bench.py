@@ -147,13 +147,19 @@ class Bench:
         ]
 
     @cached_property
-    def rust(self) -> list[Worker]:
-        """Readers of Avro in Rust."""
-        program = self._programs.rust_peers
-        return [
-            Worker(name, [program, name], self._folder, f"peers {name}, {{files}}", epochs=2)
-            for name in ["apache-avro", "arrow-avro"]
-        ]
+    def apache_avro(self) -> Worker:
+        """A value tree for each record."""
+        return self._rust("apache-avro")
+
+    @cached_property
+    def arrow_avro(self) -> list[Worker]:
+        """Record batches of Arrow, from files that it reads and from files that it maps."""
+        return [self._rust("arrow-avro"), self._rust("arrow-avro", "--mmap")]
+
+    @cached_property
+    def serde_avro_fast(self) -> list[Worker]:
+        """A struct for each record, from files that it reads and from files that it maps."""
+        return [self._rust("serde_avro_fast"), self._rust("serde_avro_fast", "--mmap")]
 
     @cached_property
     def handwritten(self) -> Worker:
@@ -178,6 +184,11 @@ class Bench:
         """End all processes."""
         for system in self.used():
             system.close()
+
+    def _rust(self, *arguments: str) -> Worker:
+        name = " ".join(arguments)
+        command = [self._programs.rust_peers, *arguments]
+        return Worker(name, command, self._folder, f"peers {name}, {{files}}", epochs=2)
 
     def _python(self, name: str, module: str, call: str, *, short_lived: bool = False) -> Worker:
         command = [self._programs.python, "-m", f"peers.workers.{module}"]

@@ -1,6 +1,7 @@
 """The files that the systems read, and their features files."""
 
 import json
+import os
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -70,6 +71,16 @@ class Data:
             for name, entry in PEOPLE.items()
         }
         return self._preset("people", features, codecs) | {"expressions": list(PEOPLE)}
+
+    def files(self, folder: str) -> list[Path]:
+        """The files of a folder."""
+        return sorted((self.folder / folder).glob("*.avro"))
+
+    def device(self) -> str:
+        """The name of the block device with the files, if one device has them."""
+        number = self.folder.stat().st_dev
+        entry = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
+        return entry.resolve().name if entry.exists() else "unknown"
 
     def _preset(self, preset: str, features: dict[str, dict], codecs: list[str]) -> dict:
         """Make the files of a preset with some codecs, if they do not exist.

@@ -29,6 +29,8 @@ class Timing:
     waited: list[float] = field(default_factory=list)
     # The processor time of the thread that takes batches, if measured.
     taking: list[float] = field(default_factory=list)
+    # Bytes read from the device, if measured.
+    device_bytes: list[int] = field(default_factory=list)
 
 
 class UnableError(Exception):

@@ -44,6 +44,9 @@ class Contender:
             measured = [time for timing in self.timings for time in getattr(timing, name)]
             if any(measured):
                 about[f"{name}_seconds"] = [round(time, 6) for time in measured]
+        device_bytes = [size for timing in self.timings for size in timing.device_bytes]
+        if any(device_bytes):
+            about["device_bytes"] = device_bytes
         rates = [records / time for time in seconds]
         return about | {
             "records": records,

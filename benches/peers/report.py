@@ -13,6 +13,7 @@ from . import index, machine, plot, record
 from .measure import rate
 from .sections import (
     SECTIONS,
+    cold,
     inflaters,
     memory,
     narrow,
@@ -54,6 +55,7 @@ README_SYSTEMS = {
     "tensorflow-io ATDSDataset": "tensorflow-io `ATDSDataset`",
     "polars": "polars",
     "arrow-avro": "arrow-avro",
+    "serde_avro_fast": "serde_avro_fast",
     "atds": "**atds**",
 }
 
@@ -103,7 +105,8 @@ def markdown(result: dict) -> str:
     lines = [
         *record.heading(result),
         f"- command: `{result['command']}`",
-        f"- {result['rounds']} rounds; in each, the systems take turns; files in the page cache",
+        f"- {result['rounds']} rounds; in each, the systems take turns; files in the page cache"
+        + (", except cold ones" if "cold" in result["sections"] else ""),
     ]
     for name, section in result["sections"].items():
         lines += ["", f"## {SECTIONS[name].TITLE}", "", *SECTIONS[name].text(section)]
@@ -130,9 +133,11 @@ def speed(result: dict, path: Path) -> list[str]:
         "",
         "![Records a second by number of threads](images/speed-threads.svg)",
     ]
-    for part in (steps, inflaters, python, ready, training, memory):
+    for part in (cold, steps, inflaters, python, ready, training, memory):
         name = next(name for name, section in SECTIONS.items() if section is part)
-        lines += ["", f"### {part.TITLE}", "", *part.text(parts[name])]
+        # Records before 2026-11-27 have no cold files.
+        if name in parts:
+            lines += ["", f"### {part.TITLE}", "", *part.text(parts[name])]
     return [
         *lines,
         "",
@@ -160,6 +165,9 @@ def readme(result: dict, path: Path) -> list[str]:
     }
     rows = []
     for system, name in README_SYSTEMS.items():
+        if any(system not in found for found in by_codec.values()):
+            # A record from before the system was compared with.
+            continue
         row = [name]
         for found in by_codec.values():
             row.append(rounded(rate(found[system])))

@@ -2,11 +2,14 @@
 
 import json
 import os
+import resource
 import subprocess
 import time
 from pathlib import Path
 from typing import Protocol
 
+from . import page_cache
+from .data import Data
 from .jobs import Job, Timing, UnableError
 
 # For workers: the path of this package, and no log lines of TensorFlow.
@@ -64,6 +67,25 @@ class Atds:
         figures = json.loads(done.stdout)
         # The first epoch fills the page cache and the memory of the process.
         return Timing(figures["records"] // (1 + epochs), figures["epoch_seconds"][1:])
+
+    def prepare(self, job: Job) -> None:
+        """Nothing: each epoch has a process of its own."""
+
+    def once(self, job: Job) -> Timing:
+        """The first epoch of a new process."""
+        command = [self._binary, *self._once(job)]
+        before = _device_bytes_of_ended()
+        done = subprocess.run(command, cwd=self._data, check=True, stdout=subprocess.PIPE)
+        figures = json.loads(done.stdout)
+        device_bytes = [_device_bytes_of_ended() - before]
+        return Timing(figures["records"], figures["epoch_seconds"], device_bytes=device_bytes)
+
+    def describe_once(self, job: Job) -> str:
+        return "atds " + " ".join(self._once(job))
+
+    def _once(self, job: Job) -> list[str]:
+        # The clock starts after the check of the files, which would read the start of each.
+        return [*self.command(job, 1), "--no-check-files"]
 
     def peak_memory(self, job: Job, epochs: int) -> int:
         """Peak resident memory of a new process, in bytes."""
@@ -126,6 +148,21 @@ class Worker:
         more = (answer.get(name, []) for name in ("waited", "taking"))
         return Timing(answer["records"], answer["seconds"], *more)
 
+    def prepare(self, job: Job) -> None:
+        """Run the epoch that does not count."""
+        if job not in self._warm:
+            self.run(job, 1)
+
+    def once(self, job: Job) -> Timing:
+        """Another epoch of a job that is prepared."""
+        before = _device_bytes(self._process.pid)
+        timing = self.run(job, 1)
+        device_bytes = [_device_bytes(self._process.pid) - before]
+        return Timing(timing.records, timing.seconds, device_bytes=device_bytes)
+
+    def describe_once(self, job: Job) -> str:
+        return f"{self.name}: " + self._call.format(**vars(job))
+
     def peak_memory(self, job: Job, epochs: int) -> tuple[int, int]:
         """The resident memory of a new process before the data set is made, and the peak after it."""
         self.close()
@@ -176,6 +213,52 @@ class Worker:
             self._warm.clear()
             raise UnableError(f"the process ended with status {status}")
         return json.loads(line)
+
+
+class Cold:
+    """A system that reads files which are not in the page cache."""
+
+    epochs = 4
+
+    def __init__(self, system: Atds | Worker, data: Data) -> None:
+        self.name = system.name
+        self._system = system
+        self._files = data.files
+
+    def describe(self, job: Job, epochs: int) -> str:
+        about = self._system.describe_once(job)
+        return f"{epochs} times, each after the files left the page cache: {about}"
+
+    def run(self, job: Job, epochs: int) -> Timing:
+        self._system.prepare(job)
+        timings = []
+        for _ in range(epochs):
+            page_cache.evict(self._files(job.files))
+            timings.append(self._system.once(job))
+        return Timing(
+            timings[0].records,
+            [seconds for timing in timings for seconds in timing.seconds],
+            device_bytes=[size for timing in timings for size in timing.device_bytes],
+        )
+
+    def versions(self) -> dict[str, str]:
+        return self._system.versions()
+
+    def close(self) -> None:
+        self._system.close()
+
+
+def _device_bytes_of_ended() -> int:
+    """Bytes that all processes which this one has waited for have read from devices."""
+    # The kernel counts in units of 512 bytes.
+    return 512 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock
+
+
+def _device_bytes(pid: int) -> int:
+    """Bytes that a process has read from devices, 0 if the kernel does not count them."""
+    counts = Path(f"/proc/{pid}/io")
+    lines = counts.read_text().splitlines() if counts.exists() else []
+    return sum(int(line.split()[1]) for line in lines if line.startswith("read_bytes:"))
 
 
 def _high_water_mark(pid: int) -> int:

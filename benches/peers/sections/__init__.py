@@ -1,9 +1,10 @@
 """The sections of a comparison, in order. Each measures, and renders its table."""
 
-from . import inflaters, memory, narrow, people, python, readers, ready, steps, training
+from . import cold, inflaters, memory, narrow, people, python, readers, ready, steps, training
 
 SECTIONS = {
     "readers": readers,
+    "cold": cold,
     "inflaters": inflaters,
     "steps": steps,
     "python": python,

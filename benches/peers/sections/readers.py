@@ -27,10 +27,13 @@ def run_codec(bench: Bench, codec: str) -> list[dict]:
 
     ours = [bench.atds, bench.atds_mmap]
     if codec not in TENSORFLOW_CODECS:
-        all_of_them = [c for threads in bench.threads for c in contenders(ours, threads)]
+        all_of_them = contenders(bench.serde_avro_fast, 1)
+        for threads in bench.threads:
+            all_of_them += contenders(ours, threads)
         return bench.effort.in_turn(codec, all_of_them)
     # Systems without a number of threads keep one core busy.
-    single = [bench.fastavro, *bench.frames, *bench.rust]
+    rust = [bench.apache_avro, *bench.arrow_avro, *bench.serde_avro_fast]
+    single = [bench.fastavro, *bench.frames, *rust]
     threaded = [bench.avro_record_dataset, bench.atds_dataset, *ours]
     if codec == "null":
         single.append(bench.handwritten)

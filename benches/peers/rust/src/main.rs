@@ -1,14 +1,17 @@
-//! Other readers of Avro in Rust, for the comparison: `peers apache-avro` or `peers arrow-avro`
-//! reads a job from a line of JSON, runs it, and prints the result as a line.
+//! Other readers of Avro in Rust, for the comparison: `peers NAME` reads a job from a line of JSON,
+//! runs it, and prints the result as a line. `peers NAME --mmap` maps the files.
 
 mod apache;
 mod arrow;
+mod serde_fast;
 
 use std::error::Error;
-use std::io::{self, BufRead, Write};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use avro_block::Mapping;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -25,24 +28,36 @@ struct Job {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let name = std::env::args().nth(1).unwrap_or_default();
-    let read: Read = match name.as_str() {
-        "apache-avro" => apache::read,
-        "arrow-avro" => arrow::read,
-        _ => return Err("name a reader: apache-avro or arrow-avro".into()),
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let read: Read = match arguments[..] {
+        ["apache-avro"] => |path, _| apache::read(buffered(path)?),
+        ["arrow-avro"] => |path, batch_size| arrow::read(buffered(path)?, batch_size),
+        ["arrow-avro", "--mmap"] => |path, batch_size| arrow::read(mapped(path)?, batch_size),
+        ["serde_avro_fast"] => |path, _| serde_fast::read(buffered(path)?),
+        ["serde_avro_fast", "--mmap"] => {
+            |path, _| serde_fast::read_slice(mapped(path)?.get_ref().as_ref())
+        }
+        _ => return Err("name a reader: apache-avro, arrow-avro or serde_avro_fast".into()),
     };
-    answer(&json!({ &name: locked_version(&name) }))?;
+    let name = arguments[0];
+    answer(&json!({ name: locked_version(name) }))?;
     for line in io::stdin().lock().lines() {
         let job = serde_json::from_str(&line?)?;
-        let done = run(&job, read).unwrap_or_else(|error| json!({"unable": error.to_string()}));
-        answer(&done)?;
+        let done = run(&job, name, read);
+        answer(&done.unwrap_or_else(|error| json!({"unable": error.to_string()})))?;
     }
     Ok(())
 }
 
 /// Reads all files of the job for some epochs.
-fn run(job: &Job, read: Read) -> Result<Value, Box<dyn Error>> {
+fn run(job: &Job, name: &str, read: Read) -> Result<Value, Box<dyn Error>> {
     let files = files(&job.files)?;
+    if name == "serde_avro_fast" && job.warm_up > 0 {
+        for file in &files {
+            serde_fast::check(mapped(file)?.get_ref().as_ref())?;
+        }
+    }
     let epoch = || {
         let start = Instant::now();
         let counts = files.iter().map(|file| read(file, job.batch_size));
@@ -60,6 +75,14 @@ fn run(job: &Job, read: Read) -> Result<Value, Box<dyn Error>> {
         seconds.push(took);
     }
     Ok(json!({"records": records, "seconds": seconds}))
+}
+
+fn buffered(path: &Path) -> io::Result<impl BufRead> {
+    Ok(BufReader::new(File::open(path)?))
+}
+
+fn mapped(path: &Path) -> io::Result<Cursor<Mapping>> {
+    Ok(Cursor::new(Mapping::new(&File::open(path)?)?))
 }
 
 /// The Avro files of a folder, in order.
