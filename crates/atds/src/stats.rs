@@ -10,7 +10,7 @@ use crate::iteration::IterationFiles;
 #[doc(inline)]
 pub use atds_pipeline::Trace;
 #[doc(inline)]
-pub use atds_sched::Schedule;
+pub use atds_sched::{Schedule, WorkerLimit};
 
 pub use crate::tolerate::Tolerated;
 

@@ -203,8 +203,7 @@ impl Flow {
         options: &Options,
     ) -> Self {
         let workers = options.threads.max(1);
-        let batch_rows = options.batch_size.max(1) as u64;
-        let counters = Counters::new(memory.clone(), costs.clone(), workers, batch_rows);
+        let counters = Counters::new(memory.clone(), costs.clone(), workers, options);
         Flow {
             state: Mutex::default(),
             worker_changed: (0..workers).map(|_| Condvar::new()).collect(),
@@ -221,7 +220,7 @@ impl Flow {
             costs,
             partly_used: 2 * read_size as u64,
             prefetch: options.prefetch.max(1),
-            batch_rows,
+            batch_rows: options.batch_size.max(1) as u64,
             is_automatic: options.automatic,
             workers,
         }

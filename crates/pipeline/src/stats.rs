@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use atds_format::Tally;
 use atds_sched::{Costs, Schedule};
 
+use crate::Options;
 use crate::flow::Flow;
 use crate::memory::Memory;
 use crate::tuning::OP_TIME;
@@ -102,6 +103,7 @@ pub(crate) struct Counters {
     pub(crate) room_wait: Nanos,
     /// The most workers that work, as it was decided last.
     pub(crate) threads: AtomicUsize,
+    is_automatic: bool,
     /// For each worker, the number of rows that it has decoded.
     worker_rows: Box<[AtomicU64]>,
     /// Number of workers that have begun.
@@ -116,7 +118,7 @@ impl Counters {
         memory: Arc<Memory>,
         costs: Arc<Costs>,
         workers: usize,
-        batch_rows: u64,
+        options: &Options,
     ) -> Self {
         Counters {
             records: AtomicU64::new(0),
@@ -133,10 +135,11 @@ impl Counters {
             dropped_records: AtomicU64::new(0),
             memory,
             costs,
-            batch_rows,
+            batch_rows: options.batch_size.max(1) as u64,
             pace: Nanos::default(),
             room_wait: Nanos::default(),
             threads: AtomicUsize::new(workers),
+            is_automatic: options.automatic,
             worker_rows: (0..workers).map(|_| AtomicU64::new(0)).collect(),
             begun: AtomicUsize::new(0),
             repeated_ops: AtomicU64::new(0),
@@ -193,6 +196,7 @@ impl Counters {
     fn schedule(&self) -> Option<Schedule> {
         let pace = Some(self.pace.get()).filter(|pace| !pace.is_zero());
         let threads = self.threads.load(Relaxed).min(self.worker_rows.len());
+        let threads = (threads, self.worker_rows.len(), self.is_automatic);
         self.costs.schedule(threads, OP_TIME, self.batch_rows, pace)
     }
 

@@ -1,6 +1,5 @@
 //! What decoding costs, as measured: from this follow the sizes of ops.
 
-use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -10,15 +9,17 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub struct Costs {
     /// Time of a record in 1/1024 ns; 0 before the first.
-    record_time: AtomicU64,
+    pub(crate) record_time: AtomicU64,
     /// Time to prepare a record in 1/1024 ns.
-    prepare_time: AtomicU64,
+    pub(crate) prepare_time: AtomicU64,
     /// Time in which a row is planned in 1/1024 ns.
-    planning_time: AtomicU64,
+    pub(crate) planning_time: AtomicU64,
     /// Bytes of a batch's row in 1/1024.
     row_bytes: AtomicU64,
     /// Bytes of prepared blocks for 1024 bytes of their payloads.
     expansion: AtomicU64,
+    /// The work in ns that was last decided to stand between a prepare and the first op that needs it.
+    pub(crate) work_ahead: AtomicU64,
 }
 
 impl Costs {
@@ -38,28 +39,6 @@ impl Costs {
     /// Notes that one thread planned `rows` rows in `time`.
     pub fn note_planned(&self, rows: u64, time: Duration) {
         blend(&self.planning_time, per_1024(nanos(time), rows));
-    }
-
-    /// What follows for at most `threads` threads, ops that take `op_time`, and a consumer that takes
-    /// `pace` for a batch of `batch_rows` rows; `None` before the first batch was measured.
-    pub fn schedule(
-        &self,
-        threads: usize,
-        op_time: Duration,
-        batch_rows: u64,
-        pace: Option<Duration>,
-    ) -> Option<Schedule> {
-        let for_pace = pace.map(|pace| self.workers_for_pace(batch_rows, pace));
-        let ns = |average: &AtomicU64| average.load(Relaxed) as f64 / 1024.0;
-        self.is_measured().then(|| Schedule {
-            threads,
-            workers: for_pace.unwrap_or(threads).min(threads),
-            op_rows: self.rows_in(op_time),
-            row_ns: ns(&self.record_time),
-            prepare_ns: ns(&self.prepare_time),
-            planning_ns: ns(&self.planning_time),
-            pace,
-        })
     }
 
     /// Whether the first batch was measured.
@@ -105,57 +84,6 @@ impl Costs {
     pub fn prepared_bytes(&self, bytes: u64) -> u64 {
         let expansion = self.expansion.load(Relaxed).max(1024);
         bytes.saturating_mul(expansion) / 1024
-    }
-}
-
-/// What was decided from the costs, and why.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Schedule {
-    /// The most threads that work.
-    pub threads: usize,
-    /// Number of threads that the pace of the consumer asks for; all work while it waits.
-    pub workers: usize,
-    /// Number of rows of a piece of work.
-    pub op_rows: u64,
-    /// Time in ns that a row takes.
-    pub row_ns: f64,
-    /// Time in ns that preparing a record takes; 0 if nothing is prepared.
-    pub prepare_ns: f64,
-    /// Time in ns in which one thread plans a row.
-    pub planning_ns: f64,
-    /// The time that the consumer takes for a batch; `None` before it took the second.
-    pub pace: Option<Duration>,
-}
-
-impl fmt::Display for Schedule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Schedule {
-            threads, op_rows, ..
-        } = self;
-        let [row, prepare, planning] =
-            [self.row_ns, self.prepare_ns, self.planning_ns].map(|ns| ns / 1e3);
-        let s = if *threads == 1 { "" } else { "s" };
-        if self.workers < *threads {
-            write!(f, "{} of ", self.workers)?;
-        }
-        write!(
-            f,
-            "{threads} thread{s}, at least {op_rows} rows at a time: "
-        )?;
-        write!(f, "decoding a row takes {row:.2} µs")?;
-        if prepare > 0.0 {
-            write!(f, ", decompressing one {prepare:.2} µs")?;
-        }
-        write!(f, ", planning one {planning:.2} µs")?;
-        if let Some(pace) = self.pace {
-            write!(
-                f,
-                "; the consumer takes {:.2} ms for a batch",
-                pace.as_secs_f64() * 1e3
-            )?;
-        }
-        Ok(())
     }
 }
 

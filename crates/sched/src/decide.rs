@@ -1,5 +1,6 @@
 //! What follows from measured costs. The crate's README derives it.
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use crate::Costs;
@@ -38,7 +39,9 @@ impl Costs {
             // Skipping a record takes about a quarter of decoding it.
             prepare = prepare.saturating_add(self.rows_ns(records) / 4);
         }
-        prepare.saturating_mul(workers as u64)
+        let work = prepare.saturating_mul(workers as u64);
+        self.work_ahead.store(work, Relaxed);
+        work
     }
 
     /// The number of pieces of at least `piece` each that a batch of `rows` rows is cut into.

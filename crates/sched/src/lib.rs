@@ -4,8 +4,10 @@
 mod costs;
 mod decide;
 mod pool;
+mod schedule;
 mod threads;
 
-pub use costs::{Costs, Schedule};
+pub use costs::Costs;
 pub use pool::{JobThread, ThreadPool};
+pub use schedule::{Schedule, WorkerLimit};
 pub use threads::{MAX_THREADS, Threads};
