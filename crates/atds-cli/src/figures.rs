@@ -20,6 +20,7 @@ pub(crate) fn to_json(stats: &Stats) -> Value {
         "decompressed_bytes": stats.decompressed_bytes,
         "ms_per_step": per(seconds * 1e3, stats.steps as f64),
         "threads": stats.threads,
+        "thread_records": stats.thread_records,
         "read_wait_s": stats.read_wait.as_secs_f64(),
         "decompress_s": stats.decompress.as_secs_f64(),
         "decode_s": stats.decode.as_secs_f64(),
