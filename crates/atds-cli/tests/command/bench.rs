@@ -19,9 +19,9 @@ fn json_has_the_promised_keys() {
     assert_eq!(
         keys.join(" "),
         "records steps seconds records_per_s raw_bytes decompressed_bytes ms_per_step threads \
-         read_wait_s decompress_s decode_s consumer_wait_s \
+         thread_records read_wait_s decompress_s decode_s consumer_wait_s \
          trailing_block_bytes trailing_file_bytes bad_checksums replaced_texts \
-         raw_bytes_per_s decompressed_bytes_per_s memory_peak memory_limit last_schedule thread_records \
+         raw_bytes_per_s decompressed_bytes_per_s memory_peak memory_limit last_schedule \
          dropped_records dropped_entries truncated_lists thread_time epoch_seconds files columns batch_size \
          stopped_early"
     );
