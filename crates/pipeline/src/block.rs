@@ -76,8 +76,6 @@ pub(crate) struct SharedPayload {
     pub(crate) bytes: u64,
     /// The bytes as they were read; none once they are prepared.
     parts: Mutex<(Vec<Bytes>, Option<Lease>)>,
-    /// Bytes of the prepared payload that count as made early.
-    early: AtomicU64,
     pub(crate) size: Arc<PreparedSize>,
     /// The planner's: the number of blocks in the window, and whether a batch has read one.
     in_window: AtomicU64,
@@ -86,15 +84,33 @@ pub(crate) struct SharedPayload {
 
 /// Bytes of a prepared payload, once it is prepared.
 #[derive(Debug, Default)]
-pub(crate) struct PreparedSize(AtomicU64);
+pub(crate) struct PreparedSize {
+    bytes: AtomicU64,
+    /// Bytes that count as made early.
+    early: AtomicU64,
+}
 
 impl PreparedSize {
     pub(crate) fn get(&self) -> u64 {
-        self.0.load(Relaxed)
+        self.bytes.load(Relaxed)
     }
 
     pub(crate) fn set(&self, bytes: u64) {
-        self.0.store(bytes, Relaxed);
+        self.bytes.store(bytes, Relaxed);
+    }
+
+    pub(crate) fn set_early(&self, bytes: u64) {
+        self.early.store(bytes, Relaxed);
+    }
+
+    pub(crate) fn is_early(&self) -> bool {
+        self.early.load(Relaxed) > 0
+    }
+
+    /// Bytes that have counted as made early, and do not any more. A payload that comes back to the
+    /// window does so once.
+    pub(crate) fn take_early(&self) -> u64 {
+        self.early.swap(0, Relaxed)
     }
 }
 
@@ -293,7 +309,6 @@ impl SharedPayload {
             parts: Mutex::new((parts, lease)),
             is_claimed: AtomicBool::new(false),
             prepared: OnceLock::new(),
-            early: AtomicU64::new(0),
             size: Arc::default(),
             in_window: AtomicU64::new(0),
             is_begun: AtomicBool::new(false),
@@ -305,6 +320,11 @@ impl SharedPayload {
     /// Bytes that the payload counts for in the window until a batch reads it.
     pub(crate) fn window_bytes(&self) -> u64 {
         self.bytes.saturating_add(BLOCK_BYTES)
+    }
+
+    /// Whether no block of the window has the payload.
+    pub(crate) fn enters_window(&self) -> bool {
+        self.in_window.load(Relaxed) == 0
     }
 
     /// Adds a block of the window. Whether it is the only one.
@@ -361,15 +381,6 @@ impl SharedPayload {
 
     pub(crate) fn is_claimed(&self) -> bool {
         self.is_claimed.load(Relaxed)
-    }
-
-    /// Bytes that count as made early.
-    pub(crate) fn early(&self) -> u64 {
-        self.early.load(Relaxed)
-    }
-
-    pub(crate) fn set_early(&self, bytes: u64) {
-        self.early.store(bytes, Relaxed);
     }
 
     /// The bytes of the payload; none if it was prepared for all.

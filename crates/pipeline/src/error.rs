@@ -134,6 +134,16 @@ pub(crate) enum Stop {
     Failed(Error),
 }
 
+impl Stop {
+    /// Adds the file to an error that does not name one.
+    pub(crate) fn in_file(mut self, location: &Location) -> Self {
+        if let Stop::Failed(error) = &mut self {
+            error.place.location.get_or_insert_with(|| location.clone());
+        }
+        self
+    }
+}
+
 impl From<Error> for Stop {
     fn from(error: Error) -> Self {
         Stop::Failed(error)

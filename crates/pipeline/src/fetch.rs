@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use atds_format::{Access, BufferPool, ByteSource, Completion, ReadBuffer};
 use bytes::Bytes;
 
+use crate::ahead::Ahead;
 use crate::error::Stop;
 use crate::flow::Flow;
 use crate::memory::{Cache, Lease, Memory};
@@ -32,8 +33,6 @@ pub(crate) struct Fetcher {
     next_number: u64,
     answers: Receiver<(u64, Answer)>,
     sender: Sender<(u64, Answer)>,
-    /// Bytes of all payloads, and of what was read for the next.
-    pub(crate) total: u64,
 }
 
 /// A read that was asked for.
@@ -76,7 +75,6 @@ impl Fetcher {
             next_number: 0,
             answers,
             sender,
-            total: 0,
         })
     }
 
@@ -103,37 +101,38 @@ impl Fetcher {
         }
     }
 
+    /// Whether ranges are answered at once, and take no memory.
     pub(crate) fn is_immediate(&self) -> bool {
         self.access == Access::Immediate
     }
 
     /// Some bytes from the start of `range` on: empty at the end of the file. If the bytes after
     /// the range are needed next, they are read, too.
-    pub(crate) fn next(&mut self, range: Range<u64>, sequential: bool) -> Result<Fetched, Stop> {
+    pub(crate) fn next(
+        &mut self,
+        range: Range<u64>,
+        sequential: bool,
+        ahead: &mut Ahead<'_>,
+    ) -> Result<Fetched, Stop> {
         let at = range.start;
         if self.size.is_some_and(|size| at >= size) {
             return Ok(Fetched::default());
         }
         if self.reads.front().is_none_or(|read| read.range.start != at) {
             self.forget_reads();
-            self.ask(range, sequential)?;
+            let range = self.first_range(range, sequential);
+            self.ask_for(range, ahead, false)?;
         }
         if sequential && (self.access == Access::Deferred || self.is_read_by_workers()) {
-            self.read_ahead()?;
+            self.read_ahead(ahead);
         }
         let (read, answer) = self.first_answer()?;
         let rest = at + answer.bytes.len() as u64..read.end;
         if !answer.bytes.is_empty() && !rest.is_empty() && !self.reads.is_empty() {
             // The rest comes before the ranges that are under way.
-            self.request(rest, true)?;
+            self.ask_for(rest, ahead, true)?;
         }
         Ok(answer)
-    }
-
-    /// Whether there is memory for a read of `bytes` bytes, or of less where [`next`](Self::next)
-    /// reads less.
-    pub(crate) fn has_memory(&self, bytes: u64) -> bool {
-        self.is_immediate() || self.flow.has_ahead(self.total + self.under_way(), bytes)
     }
 
     /// The most bytes of one read for the framing.
@@ -150,88 +149,122 @@ impl Fetcher {
         lens.fold(0, u64::saturating_add)
     }
 
-    /// Asks for all of `range`, for [`take`](Self::take).
-    pub(crate) fn ask_for(&mut self, range: Range<u64>) -> Result<(), Stop> {
-        self.request(range, false)
+    /// Asks for all of `range`, before or after what was asked for and not taken.
+    fn ask_for(
+        &mut self,
+        range: Range<u64>,
+        ahead: &mut Ahead<'_>,
+        is_first: bool,
+    ) -> Result<(), Stop> {
+        let range = self.within(range);
+        let lease = match self.access {
+            Access::Immediate => ahead.no_lease(),
+            _ => ahead.lease(self.under_way(), range.end - range.start)?,
+        };
+        self.request(range, lease, is_first);
+        Ok(())
     }
 
-    /// Asks for `ranges`, before what was asked for and not taken.
-    pub(crate) fn ask_first(&mut self, ranges: &[Range<u64>]) -> Result<(), Stop> {
+    /// Asks for all of `ranges`, for [`take`](Self::take), before what was asked for and not taken.
+    pub(crate) fn ask_for_all(
+        &mut self,
+        ranges: &[Range<u64>],
+        ahead: &mut Ahead<'_>,
+    ) -> Result<(), Stop> {
         for range in ranges.iter().rev() {
-            self.request(range.clone(), true)?;
+            self.ask_for(range.clone(), ahead, true)?;
         }
         Ok(())
     }
 
-    /// The bytes of the first range that was asked for and not taken; fewer at the end of the file.
-    pub(crate) fn take(&mut self) -> Result<Fetched, Stop> {
-        let (range, mut answer) = self.first_answer()?;
-        let len = (range.end - range.start) as usize;
-        if answer.bytes.len() >= len {
-            return Ok(answer);
+    /// Asks for all of `ranges`, if there is memory for what the next batch may not need. Whether there
+    /// was.
+    pub(crate) fn try_ask_for(&mut self, ranges: &[Range<u64>], ahead: &Ahead<'_>) -> bool {
+        let ranges: Vec<_> = ranges
+            .iter()
+            .map(|range| self.within(range.clone()))
+            .collect();
+        let bytes = match self.access {
+            Access::Immediate => 0,
+            _ => ranges.iter().map(|range| range.end - range.start).sum(),
+        };
+        let Some(mut lease) = ahead.try_lease(self.under_way(), bytes) else {
+            return false;
+        };
+        for range in ranges {
+            let lease = lease.split(range.end - range.start);
+            self.request(range, lease, false);
         }
-        let mut all = Vec::new();
-        while !answer.bytes.is_empty() {
-            all.reserve_exact(len - all.len());
+        true
+    }
+
+    /// The bytes of the first range that was asked for and not taken; fewer at the end of the file. If
+    /// they are joined from several answers, a lease for them.
+    pub(crate) fn take(&mut self, ahead: &mut Ahead<'_>) -> Result<(Fetched, Lease), Stop> {
+        let (range, mut answer) = self.first_answer()?;
+        let len = range.end - range.start;
+        if answer.bytes.len() as u64 >= len {
+            return Ok((answer, ahead.no_lease()));
+        }
+        let lease = ahead.lease(self.under_way(), len)?;
+        let mut all = Vec::with_capacity(len as usize);
+        loop {
             all.extend_from_slice(&answer.bytes);
             let at = range.start + all.len() as u64;
-            if at >= range.end || self.size.is_some_and(|size| at >= size) {
+            let is_end = answer.bytes.is_empty() || self.size.is_some_and(|size| at >= size);
+            // Its memory is used for the rest.
+            drop(answer);
+            if is_end || at >= range.end {
                 break;
             }
-            self.request(at..range.end, true)?;
+            self.ask_for(at..range.end, ahead, true)?;
             answer = self.first_answer()?.1;
         }
-        Ok(Fetched {
-            bytes: all.into(),
-            is_counted: false,
-        })
+        let bytes = all.into();
+        let is_counted = true;
+        Ok((Fetched { bytes, is_counted }, lease))
     }
 
-    fn ask(&mut self, range: Range<u64>, sequential: bool) -> Result<(), Stop> {
-        let mut range = range;
-        let read = range.start.saturating_add(self.read_size);
+    /// What is read if the framing needs `range`.
+    fn first_range(&self, range: Range<u64>, sequential: bool) -> Range<u64> {
+        let Range { start, end } = range;
+        let read = start.saturating_add(self.read_size);
         match self.access {
-            Access::Immediate => range.end = self.size.unwrap_or(u64::MAX).max(range.end),
+            Access::Immediate => start..self.size.unwrap_or(u64::MAX).max(end),
             // What is needed may be what a damaged header says.
-            _ if sequential => range.end = read,
-            _ => range.end = range.end.min(read),
+            _ if sequential => start..read,
+            _ => start..end.min(read),
         }
-        self.request(range, false)
     }
 
-    fn read_ahead(&mut self) -> Result<(), Stop> {
+    /// The part of `range` that is in the file.
+    fn within(&self, range: Range<u64>) -> Range<u64> {
+        let end = self.size.unwrap_or(u64::MAX);
+        range.start.min(end)..range.end.min(end)
+    }
+
+    fn read_ahead(&mut self, ahead: &Ahead<'_>) {
         while self.reads.len() < READS_UNDER_WAY {
             let Some(last) = self.reads.back() else {
-                return Ok(());
+                return;
             };
             let start = last.range.end;
             let is_beyond = self.size.is_none_or(|size| start >= size);
             // A file answers soon: what is read ahead of it is never the memory that a batch lacks.
             let spared = KEPT_SHARE * self.read_size.saturating_mul(self.reads.len() as u64 + 1);
             let is_scarce = self.is_read_by_workers() && self.flow.memory.left() < spared;
-            // Half of what may be ahead is for the payloads that are cut from it.
-            let bytes = self.read_size + self.flow.memory.ahead_limit() / 2;
-            if is_beyond || is_scarce || !self.has_memory(bytes) {
-                return Ok(());
+            let next = start..start.saturating_add(self.read_size);
+            if is_beyond || is_scarce || !self.try_ask_for(&[next], ahead) {
+                return;
             }
-            self.request(start..start + self.read_size, false)?;
         }
-        Ok(())
     }
 
     /// Begins a read, whose answer comes first or last.
-    fn request(&mut self, range: Range<u64>, is_first: bool) -> Result<(), Stop> {
-        let range = match self.size {
-            Some(size) => range.start.min(size)..range.end.min(size),
-            None => range,
-        };
-        let len = range.end - range.start;
+    fn request(&mut self, range: Range<u64>, lease: Lease, is_first: bool) {
         let buffer = match self.access {
             Access::Immediate => ReadBuffer::new(Vec::new(), None),
-            _ => {
-                let lease = self.flow.lease_ahead(self.total + self.under_way(), len)?;
-                self.pool.take(len as usize, lease)
-            }
+            _ => self.pool.take((range.end - range.start) as usize, lease),
         };
         let number = self.next_number;
         self.next_number += 1;
@@ -273,7 +306,6 @@ impl Fetcher {
                 done,
             });
         }
-        Ok(())
     }
 
     /// Whether workers read: the planning thread would wait for the disk and copy payloads. Beside one

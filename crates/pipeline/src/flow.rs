@@ -17,7 +17,7 @@ use tensor_batch::Batch;
 use crate::block::SharedPayload;
 use crate::error::Stop;
 use crate::memory::{Lease, Memory};
-use crate::need::{Need, Windows, exceeded};
+use crate::need::{Need, Windows};
 use crate::ops::{Op, Queued, Read, Work};
 use crate::stats::Counters;
 use crate::tuning::{PIECE_TIME, QUEUED_OPS};
@@ -69,6 +69,15 @@ pub(crate) enum Denied {
     Again,
     /// No other op runs: the batch and its window do not fit.
     Exceeded,
+}
+
+/// Why the planning thread gets no memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum NoLease {
+    /// The iteration is stopped.
+    Cancelled,
+    /// All threads wait for it, and the window does not fit, of which these are the prepared payloads.
+    Exceeded { prepared: u64 },
 }
 
 /// What one iteration's threads share.
@@ -174,7 +183,7 @@ impl State {
     fn count_ready(&mut self, memory: &Memory) {
         while let Some(Some(finished)) = self.batches.get_mut(self.ready) {
             if let Some(need) = finished.need.take() {
-                memory.remove_early(need.early);
+                need.end_early(memory);
                 if let Err(error) = self.windows.pass(&need, memory) {
                     *finished = Finished::error(Some(error), None);
                 }
@@ -301,18 +310,22 @@ impl Flow {
         self.unqueued.store(total.unwrap_or(u64::MAX), Relaxed);
     }
 
-    /// Whether [`lease_ahead`](Self::lease_ahead) would not wait.
-    pub(crate) fn has_ahead(&self, total: u64, bytes: u64) -> bool {
-        self.is_ahead(&self.lock(), total, bytes) && self.memory.left() >= bytes
+    /// A lease of `bytes` for a payload or a read, if there is memory for it. `total` are the bytes of
+    /// all payloads and reads before.
+    pub(crate) fn try_lease_ahead(&self, total: u64, bytes: u64) -> Option<Lease> {
+        let is_ahead = self.is_ahead(&self.lock(), total, bytes);
+        is_ahead
+            .then(|| Lease::try_new(&self.memory, bytes))
+            .flatten()
     }
 
-    /// A lease of `bytes` for a payload or a read, waited for. `total` are the bytes of all payloads
-    /// and reads before. What the next batch cannot do without may take all that is left.
-    pub(crate) fn lease_ahead(&self, total: u64, bytes: u64) -> Result<Lease, Stop> {
+    /// The same, waited for. What the next batch cannot do without may take all that is left. So that
+    /// memory comes back, all that was planned must be queued.
+    pub(crate) fn lease_ahead(&self, total: u64, bytes: u64) -> Result<Lease, NoLease> {
         let mut state = self.lock();
         loop {
             if self.is_stopped() || state.has_failed {
-                return Err(Stop::Cancelled);
+                return Err(NoLease::Cancelled);
             }
             let is_starved = state.is_starved();
             if (is_starved || self.is_ahead(&state, total, bytes))
@@ -321,8 +334,8 @@ impl Flow {
                 return Ok(lease);
             }
             if is_starved {
-                let needed = self.memory.held().saturating_add(bytes);
-                return Err(Stop::Failed(exceeded(&self.memory, needed, None)));
+                let prepared = state.windows.prepared();
+                return Err(NoLease::Exceeded { prepared });
             }
             state = self.wait_for_room(state, WaitsFor::Memory);
         }

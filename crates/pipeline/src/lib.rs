@@ -8,6 +8,7 @@ mod files;
 mod pipeline;
 
 // The planning thread frames blocks. It fetches bytes, and leaves reads of local files to workers.
+mod ahead;
 mod block;
 mod fetch;
 mod framing;

@@ -75,6 +75,17 @@ impl Memory {
         self.limit - self.ahead_limit() - self.early_limit()
     }
 
+    /// The most bytes of payloads of one window. There is always memory for as many, so a larger window
+    /// fails at the same block, however much was read ahead of it.
+    pub(crate) fn window_limit(&self) -> u64 {
+        self.batch_limit() + self.ahead_limit() / 2
+    }
+
+    /// The most bytes of reads under way that the next batch may not need.
+    pub(crate) fn read_ahead_limit(&self) -> u64 {
+        self.ahead_limit() / 2
+    }
+
     /// The least limit of which `needed` bytes are for one batch and its window.
     pub(crate) fn limit_for(needed: u64) -> u64 {
         // A little more than the exact quotient, since each part is rounded.

@@ -3,7 +3,9 @@
 //! Whether the memory limit suffices must not depend on threads or time. So it is not asked whether
 //! memory was there when a batch was made, but whether these sums fit.
 
-use crate::block::RecordPlace;
+use std::sync::Arc;
+
+use crate::block::{PreparedSize, RecordPlace};
 use crate::memory::Memory;
 use crate::{Error, ErrorKind};
 
@@ -20,12 +22,22 @@ pub(crate) struct Need {
     pub(crate) ended: u64,
     /// The batch, and what is prepared for it alone.
     pub(crate) own: u64,
-    /// Bytes that were counted as made early, and are not when the batch's turn has come.
+    /// Bytes of the batch that were counted as made early, and are not when its turn has come.
     pub(crate) early: u64,
+    /// Prepared payloads that this batch is the first to read, of which this holds, too.
+    pub(crate) early_payloads: Vec<Arc<PreparedSize>>,
     /// A record of the batch.
     pub(crate) place: Option<RecordPlace>,
     /// Whether the batch could not be made.
     pub(crate) is_exceeded: bool,
+}
+
+impl Need {
+    /// The batch's turn has come: nothing of it is early any more.
+    pub(crate) fn end_early(&self, memory: &Memory) {
+        let payloads = self.early_payloads.iter().map(|size| size.take_early());
+        memory.remove_early(self.early + payloads.sum::<u64>());
+    }
 }
 
 /// The prepared payloads in the window, from one batch to the next.
@@ -35,6 +47,11 @@ pub(crate) struct Windows {
 }
 
 impl Windows {
+    /// The prepared payloads in the window of the batch that comes next, in bytes.
+    pub(crate) fn prepared(&self) -> u64 {
+        self.prepared
+    }
+
     /// Goes on to the next batch. An error if the batch and its window do not fit the limit.
     pub(crate) fn pass(&mut self, need: &Need, memory: &Memory) -> Result<(), Error> {
         self.prepared = self.prepared.saturating_sub(need.left) + need.begun;

@@ -165,6 +165,11 @@ impl Planner {
         self.window.total
     }
 
+    /// Bytes of the payloads in the window that no batch has read.
+    pub(crate) fn window_bytes(&self) -> u64 {
+        self.window.bytes
+    }
+
     /// Bytes of the payloads in the window once it is full, if those to come are like the others.
     pub(crate) fn expected_bytes(&self) -> u64 {
         let bytes = u128::from(self.window.bytes) * u128::from(self.target.max(self.records));

@@ -150,7 +150,8 @@ impl Context {
                         self.flow.counters.add_tally(&tally);
                         (prepared, Some(lease))
                     });
-                    block.payload.set_early(if is_alone { 0 } else { held });
+                    let early = if is_alone { 0 } else { held };
+                    block.payload.size.set_early(early);
                     block.payload.set(result);
                 }
                 self.flow.notify_prepared();

@@ -336,7 +336,9 @@ impl Worker {
             let payload = &read.block.payload;
             if read.begins_payload {
                 need.begun += payload.size.get();
-                need.early += payload.early();
+                if payload.size.is_early() {
+                    need.early_payloads.push(payload.size.clone());
+                }
             }
             if read.ends_payload {
                 need.ended += payload.size.get();
