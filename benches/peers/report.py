@@ -24,7 +24,7 @@ from .sections import (
     steps,
     training,
 )
-from .text import paragraph, ratio, rounded, table
+from .text import paragraph, ratio, table
 
 README = machine.REPOSITORY / "README.md"
 SPEED = machine.REPOSITORY / "docs/speed.md"
@@ -165,14 +165,10 @@ def readme(result: dict, path: Path) -> list[str]:
     }
     rows = []
     for system, name in README_SYSTEMS.items():
-        if any(system not in found for found in by_codec.values()):
-            # A record from before the system was compared with.
-            continue
-        row = [name]
-        for found in by_codec.values():
-            row.append(rounded(rate(found[system])))
-            row.append("" if system == "atds" else ratio(rate(found["atds"]) / rate(found[system])))
-        rows.append(row)
+        # Records before 2026-11-27 lack a system.
+        if any(system in found for found in by_codec.values()):
+            rates = [readers.cells(found.get(system), found["atds"]) for found in by_codec.values()]
+            rows.append([name, *(cell for cells in rates for cell in cells)])
     heads = ["records a second, one thread"]
     for codec in CODECS:
         heads += ["uncompressed" if codec == "null" else codec, "atds is"]

@@ -70,6 +70,6 @@ def cells(found: dict | None, ours: dict) -> list[str]:
     """The rate of a system, and the ratio of atds to it."""
     if found is None or "unable" in found:
         return ["–", "–"]
-    if found is ours:
+    if found is ours or "unable" in ours:
         return [rounded(rate(found)), ""]
     return [rounded(rate(found)), ratio(rate(ours) / rate(found))]
