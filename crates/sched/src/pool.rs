@@ -1,18 +1,34 @@
 //! Threads that run one job after another, and may wait between them.
 
-use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
+use std::{io, mem, process};
 
 type Job = Box<dyn FnOnce() + Send>;
 
 /// Threads that wait for the next job, for iterations one after another.
-#[derive(Debug, Default)]
+///
+/// A forked process has none of them: there, the pool begins with no threads.
+#[derive(Debug)]
 pub struct ThreadPool {
+    /// The process that made the pool.
+    process: u32,
     waiting: Mutex<Vec<JobThread>>,
+    /// The pool of a process that was forked from it.
+    forked: OnceLock<Box<ThreadPool>>,
+}
+
+impl Default for ThreadPool {
+    fn default() -> Self {
+        ThreadPool {
+            process: process::id(),
+            waiting: Mutex::default(),
+            forked: OnceLock::new(),
+        }
+    }
 }
 
 impl ThreadPool {
@@ -41,11 +57,15 @@ impl ThreadPool {
 
     /// Ends the threads that wait, and waits for them.
     pub fn end(&self) {
-        let threads = std::mem::take(&mut *self.lock());
+        let threads = mem::take(&mut *self.lock());
         drop(threads);
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<JobThread>> {
+        if self.process != process::id() {
+            // A thread of the parent may have held the lock during the fork.
+            return self.forked.get_or_init(Box::default).lock();
+        }
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -54,6 +74,8 @@ impl ThreadPool {
 #[derive(Debug)]
 pub struct JobThread {
     name: &'static str,
+    /// The process that has the thread.
+    process: u32,
     results: Receiver<thread::Result<()>>,
     /// `None` only while this is dropped, as `thread` is.
     jobs: Option<Sender<Job>>,
@@ -73,6 +95,7 @@ impl JobThread {
         let thread = thread::Builder::new().name(name.to_owned()).spawn(run)?;
         Ok(JobThread {
             name,
+            process: process::id(),
             results,
             jobs: Some(jobs),
             thread: Some(thread),
@@ -99,8 +122,13 @@ impl JobThread {
 
 impl Drop for JobThread {
     fn drop(&mut self) {
-        drop(self.jobs.take());
-        if let Some(thread) = self.thread.take() {
+        let (jobs, thread) = (self.jobs.take(), self.thread.take());
+        if self.process != process::id() {
+            // A forked process does not have the thread, and cannot wait for it.
+            return mem::forget((jobs, thread));
+        }
+        drop(jobs);
+        if let Some(thread) = thread {
             // The panics of jobs have been caught.
             let _ = thread.join();
         }
