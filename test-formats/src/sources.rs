@@ -128,7 +128,7 @@ pub struct LateOptions {
     pub delay: Duration,
     /// The most bytes of an answer.
     pub piece: usize,
-    /// A read that begins in this range of the file fails.
+    /// A read that begins in this range of the file fails, and answers end before it.
     pub failing: Range<u64>,
     /// Whether the answer lies in the buffer that the pipeline gave.
     pub uses_buffer: bool,
@@ -257,6 +257,11 @@ impl Answering {
             return done.complete(Err(io::Error::other("the store does not answer")));
         }
         let all = slice(&self.bytes, &range);
+        let until_failing = self.options.failing.start.saturating_sub(range.start);
+        let all = match self.options.failing.is_empty() || until_failing == 0 {
+            true => all,
+            false => slice(&all, &(0..until_failing)),
+        };
         let most = self.options.piece.min(all.len());
         // Not empty, which would say that the file ends.
         let len = (most * self.next_random() as usize / 1000).clamp(most.min(1), most);

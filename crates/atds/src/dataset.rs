@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::ops::Range;
+use std::ops::{Range, RangeBounds};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
@@ -320,7 +320,7 @@ impl Dataset {
 
     /// The batches of one epoch.
     pub fn epoch(&self, epoch: u64) -> Batches {
-        self.epochs(epoch..epoch.saturating_add(1))
+        Batches::start(&self.settings, epoch..=epoch)
     }
 
     /// The batches of several epochs, one epoch after another. The threads go on to the next epoch
@@ -366,7 +366,7 @@ impl fmt::Debug for Batches {
 }
 
 impl Batches {
-    fn start(settings: &Settings, epochs: Range<u64>) -> Self {
+    fn start(settings: &Settings, epochs: impl RangeBounds<u64>) -> Self {
         let (caches, run) = (&settings.caches, &settings.run);
         let log = Arc::new(FaultLog::default());
         let (claimed, failed) = match settings.inputs.claim() {

@@ -1,16 +1,15 @@
 //! A block on its way through the pipeline: its payload, and the positions of records in it.
 
 use std::ops::Deref;
-use std::sync::atomic::{
-    AtomicBool, AtomicU64,
-    Ordering::{AcqRel, Relaxed, Release},
-};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
+use std::sync::{Arc, PoisonError};
 
 use atds_format::{BlockDesc, Decoder, Location, Place, Pos, Prepared};
 use bytes::Bytes;
 
+use crate::delays;
 use crate::memory::Lease;
+use crate::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, OnceLock};
 use crate::tuning::{BLOCK_BYTES, MAX_HINTS, MAX_PAIRS};
 use crate::{Error, ErrorKind};
 
@@ -248,12 +247,14 @@ impl Block {
             pos = next;
             pairs.push(pos);
         }
+        delays::hand_over();
         // Called by the one worker that has prepared the block.
         let _ = self.pairs.set(pairs);
     }
 
     /// Publishes a position, for later reads of the block.
     pub(crate) fn publish(&self, pos: Pos) {
+        delays::hand_over();
         self.hints.publish(pos, self.file.has_workers);
     }
 
@@ -371,11 +372,16 @@ impl SharedPayload {
 
     /// Whether the caller is the first, who prepares the payload.
     pub(crate) fn claim(&self) -> bool {
-        !self.is_claimed.swap(true, AcqRel)
+        delays::hand_over();
+        let claimed = self
+            .is_claimed
+            .compare_exchange(false, true, AcqRel, Relaxed);
+        claimed.is_ok()
     }
 
     /// Lets another worker prepare the payload.
     pub(crate) fn give_up(&self) {
+        delays::hand_over();
         self.is_claimed.store(false, Release);
     }
 
@@ -401,8 +407,10 @@ impl SharedPayload {
             };
             self.size.set(bytes);
         }
+        delays::hand_over();
         // Claimed by one worker alone.
         let _ = self.prepared.set(prepared);
+        delays::hand_over();
         if is_new {
             *lock(&self.parts) = (Vec::new(), None);
         }

@@ -11,6 +11,7 @@ use atds_format::{Access, BufferPool, ByteSource, Completion, ReadBuffer};
 use bytes::Bytes;
 
 use crate::ahead::Ahead;
+use crate::delays;
 use crate::error::Stop;
 use crate::flow::Flow;
 use crate::memory::{Cache, Lease, Memory};
@@ -285,6 +286,7 @@ impl Fetcher {
                 is_counted: memory.contains(&bytes.as_ptr().addr()),
                 bytes,
             });
+            delays::hand_over();
             // Without a receiver the file is not read any more.
             let _ = sender.send((number, answer));
         });

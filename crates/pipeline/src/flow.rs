@@ -6,20 +6,22 @@ mod waking;
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, PoisonError, Weak};
+use std::time::Duration;
 
 use atds_format::CancelFlag;
 use atds_sched::Costs;
 use tensor_batch::Batch;
 
 use crate::block::SharedPayload;
+use crate::delays;
 use crate::error::Stop;
 use crate::memory::{Lease, Memory};
 use crate::need::{Need, Windows};
 use crate::ops::{Op, Queued, Read, Work};
 use crate::stats::Counters;
+use crate::sync::{AtomicU64, Condvar, Instant, Mutex, MutexGuard, OnceLock};
 use crate::tuning::{PIECE_TIME, QUEUED_OPS};
 use crate::watch::{Watch, What};
 use crate::workers::Workers;
@@ -113,6 +115,8 @@ pub(crate) struct Flow {
     workers: usize,
     /// Whether fewer workers work if these do as well.
     is_automatic: bool,
+    /// The seed of delays, in tests.
+    pub(crate) delays: Option<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -232,6 +236,7 @@ impl Flow {
             batch_rows: options.batch_size.max(1) as u64,
             is_automatic: options.automatic,
             workers,
+            delays: options.delays,
         }
     }
 
@@ -577,6 +582,7 @@ impl Flow {
         let turn = is_new && state.waiting.for_turn > 0;
         let all = state.has_failed;
         drop(state);
+        delays::hand_over();
         if wakes {
             self.batches_changed.notify_one();
         }
@@ -623,6 +629,7 @@ impl Flow {
         };
         state.queue.insert(at, queued);
         drop(state);
+        delays::hand_over();
         // Ops that wait for their turn give back, too.
         self.turn_changed.notify_all();
     }
@@ -644,6 +651,7 @@ impl Flow {
         let worker = self.next_worker(&mut state);
         let is_over = state.is_planned && state.queue.is_empty() && !state.parked.is_empty();
         drop(state);
+        delays::hand_over();
         if consumer {
             self.batches_changed.notify_one();
         }
@@ -659,6 +667,7 @@ impl Flow {
     /// Wakes the workers that wait for a payload that was just prepared.
     pub(crate) fn notify_prepared(&self) {
         let waits = self.lock().waiting.for_prepare > 0;
+        delays::hand_over();
         if waits {
             self.prepared_changed.notify_all();
         }
@@ -708,6 +717,7 @@ impl Flow {
                 let planner = self.wakes_planner(&state);
                 let turn = state.waiting.for_turn > 0;
                 drop(state);
+                delays::hand_over();
                 self.wake(worker);
                 if turn {
                     self.turn_changed.notify_all();
@@ -754,7 +764,9 @@ impl Flow {
         }
     }
 
+    #[track_caller]
     fn lock(&self) -> MutexGuard<'_, State> {
+        delays::hand_over();
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,7 +3,7 @@
 mod file;
 mod ranges;
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -12,6 +12,7 @@ use atds_shuffle::{block_order, file_order};
 
 use self::file::{File, Framed};
 use crate::block::{Block, BlockPayload};
+use crate::delays;
 use crate::error::Stop;
 use crate::fetch::ReadPool;
 use crate::files::Files;
@@ -39,7 +40,8 @@ pub(crate) struct Framing {
 
 impl Framing {
     /// Frames and plans all epochs.
-    pub(crate) fn run(mut self, epochs: Range<u64>) {
+    pub(crate) fn run(mut self, epochs: RangeInclusive<u64>) {
+        delays::begin(self.flow.delays, 1000);
         let flow = self.flow.clone();
         let _running = flow.watch.planner();
         let error = match self.epochs(epochs) {
@@ -54,7 +56,7 @@ impl Framing {
         }
     }
 
-    fn epochs(&mut self, epochs: Range<u64>) -> Result<(), Stop> {
+    fn epochs(&mut self, epochs: RangeInclusive<u64>) -> Result<(), Stop> {
         for epoch in epochs.clone() {
             self.planner.begin_epoch(epoch);
             let framed = self.epoch(epoch);
@@ -75,7 +77,7 @@ impl Framing {
             framed?;
             if self.planner.drawn() == 0 {
                 // Nor will the epochs that follow have a batch.
-                let following = epochs.end - epoch - 1;
+                let following = epochs.end() - epoch;
                 self.flow
                     .counters
                     .add_dropped_records(left.saturating_mul(following));

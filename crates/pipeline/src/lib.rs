@@ -36,13 +36,18 @@ mod memory;
 mod need;
 
 // For all of them.
+mod delays;
 mod error;
 mod stats;
+mod sync;
 mod tuning;
 
 // For who looks on: what each thread does, and traces of it.
 mod trace;
 mod watch;
+
+#[cfg(all(test, loom))]
+mod models;
 
 pub use atds_format::Place;
 pub use atds_shuffle::Stream;

@@ -1,14 +1,13 @@
 //! Counts the memory of one iteration against its limit.
 
 use std::fmt;
-use std::sync::atomic::{
-    AtomicBool, AtomicU64,
-    Ordering::{Relaxed, SeqCst},
-};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::{Arc, PoisonError, atomic};
 
 use tensor_batch::KeepMemory;
 
+use crate::delays;
+use crate::sync::{AtomicBool, AtomicU64, Mutex};
 use crate::tuning::AHEAD_SHARE;
 
 /// The bytes that an iteration holds: read buffers, payloads, prepared payloads, batches that are
@@ -22,9 +21,9 @@ use crate::tuning::AHEAD_SHARE;
 pub(crate) struct Memory {
     limit: u64,
     held: AtomicU64,
-    peak: AtomicU64,
+    peak: atomic::AtomicU64,
     early: AtomicU64,
-    window_peak: AtomicU64,
+    window_peak: atomic::AtomicU64,
     /// Whether nothing is kept for reuse.
     is_scarce: AtomicBool,
     caches: Mutex<Vec<Box<dyn Cache>>>,
@@ -47,9 +46,9 @@ impl Memory {
         Memory {
             limit,
             held: AtomicU64::new(0),
-            peak: AtomicU64::new(0),
+            peak: atomic::AtomicU64::new(0),
             early: AtomicU64::new(0),
-            window_peak: AtomicU64::new(0),
+            window_peak: atomic::AtomicU64::new(0),
             is_scarce: AtomicBool::new(false),
             caches: Mutex::default(),
         }
@@ -136,6 +135,7 @@ impl Memory {
         if bytes == 0 {
             return true;
         }
+        delays::hand_over();
         let add = |held: u64| held.checked_add(bytes).filter(|&sum| sum <= self.limit);
         let Ok(before) = self.held.fetch_update(Relaxed, Relaxed, add) else {
             return false;
@@ -146,6 +146,7 @@ impl Memory {
 
     /// Counts `bytes` less.
     pub(crate) fn remove(&self, bytes: u64) {
+        delays::hand_over();
         self.held.fetch_sub(bytes, Relaxed);
     }
 

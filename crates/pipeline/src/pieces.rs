@@ -1,13 +1,15 @@
 //! Large batches, of which several workers make a piece each.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use atds_format::Tally;
 use tensor_batch::{BatchBuilder, BatchSpec, OwnedRowSlots};
 
+use crate::delays;
 use crate::flow::Denied;
 use crate::memory::{Lease, Memory};
 use crate::planner::BatchPlan;
+use crate::sync::{Mutex, MutexGuard};
 use crate::tuning::KEPT_SHARE;
 use crate::worker::{RowError, Written};
 
@@ -163,7 +165,9 @@ impl PieceBatch {
         }
     }
 
+    #[track_caller]
     fn lock(&self) -> MutexGuard<'_, State> {
+        delays::hand_over();
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,17 +1,18 @@
 //! A pipeline and its iterations.
 
 use std::fmt;
-use std::ops::Range;
+use std::ops::{Bound, RangeBounds, RangeInclusive};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use atds_sched::{Costs, ThreadPool};
+use atds_sched::Costs;
 use atds_shuffle::Stream;
 use tensor_batch::{Batch, BatchSpec};
 
+use crate::delays;
 use crate::fetch::ReadPool;
 use crate::files::Files;
 use crate::flow::{Flow, NextBatch};
@@ -22,6 +23,7 @@ use crate::planner::Planner;
 use crate::sequence::Sequence;
 use crate::slice::Slice;
 use crate::stats::{Stats, StatsHandle};
+use crate::sync::{Instant, Mutex, ThreadPool};
 use crate::tuning::{KEPT_SHARE, MIN_READ_SIZE};
 use crate::workers::Workers;
 use crate::{Error, ErrorKind, Trace};
@@ -67,6 +69,10 @@ pub struct Options {
     /// For tests: number of rows of a piece; a larger batch is cut into pieces.
     #[doc(hidden)]
     pub piece_rows: Option<u64>,
+    /// For tests of builds with debug assertions: the seed of random delays where threads hand something
+    /// over.
+    #[doc(hidden)]
+    pub delays: Option<u64>,
 }
 
 impl Options {
@@ -90,6 +96,7 @@ impl Options {
             trace: None,
             op_rows: None,
             piece_rows: None,
+            delays: None,
         }
     }
 }
@@ -134,8 +141,8 @@ impl Pipeline {
     }
 
     /// The batches of the epochs `epochs`, one epoch after another.
-    pub fn iter(&self, epochs: Range<u64>) -> Batches {
-        Batches::start(self, epochs)
+    pub fn iter(&self, epochs: impl RangeBounds<u64>) -> Batches {
+        Batches::start(self, inclusive(&epochs))
     }
 }
 
@@ -152,7 +159,7 @@ pub struct Batches {
 }
 
 impl Batches {
-    fn start(pipeline: &Pipeline, epochs: Range<u64>) -> Self {
+    fn start(pipeline: &Pipeline, epochs: RangeInclusive<u64>) -> Self {
         let Pipeline {
             spec,
             files,
@@ -160,6 +167,7 @@ impl Batches {
             pool,
             costs,
         } = pipeline;
+        delays::begin(options.delays, 0);
         let workers = options.threads.max(1);
         let memory = Arc::new(Memory::new(options.memory_limit));
         let flow = Flow::new(memory.clone(), costs.clone(), read_size(options), options);
@@ -310,6 +318,22 @@ impl fmt::Debug for Batches {
             .field("is_over", &self.is_over)
             .finish_non_exhaustive()
     }
+}
+
+/// The range with its last epoch, so that it can be the last number.
+fn inclusive(epochs: &impl RangeBounds<u64>) -> RangeInclusive<u64> {
+    let first = match epochs.start_bound() {
+        Bound::Included(&first) => Some(first),
+        Bound::Excluded(&before) => before.checked_add(1),
+        Bound::Unbounded => Some(0),
+    };
+    let last = match epochs.end_bound() {
+        Bound::Included(&last) => Some(last),
+        Bound::Excluded(&after) => after.checked_sub(1),
+        Bound::Unbounded => Some(u64::MAX),
+    };
+    let none = RangeInclusive::new(1, 0);
+    first.zip(last).map_or(none, |(first, last)| first..=last)
 }
 
 /// Bytes of a read: fewer under a small limit, so that there is memory for more than one.

@@ -1,7 +1,6 @@
 //! How a worker prepares payloads: within what is granted for them.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use atds_format::{PrepareJob, Prepared, Tally};
 use bytes::Bytes;
@@ -13,6 +12,7 @@ use crate::memory::Lease;
 use crate::ops::EarlyBlock;
 use crate::planner::BlockRead;
 use crate::reads::{OwnPrepared, Reads};
+use crate::sync::Instant;
 use crate::watch::{At, What};
 use crate::worker::{Context, ReadError};
 use crate::{Error, ErrorKind};

@@ -1,7 +1,7 @@
 //! A worker: takes ops, and decodes records into batches.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use atds_format::{Scratch, Tally};
 use tensor_batch::{Batch, BatchBuilder, RowSlots};
@@ -9,6 +9,7 @@ use tensor_batch::{Batch, BatchBuilder, RowSlots};
 use crate::Error;
 use crate::account::Account;
 use crate::block::RecordPlace;
+use crate::delays;
 use crate::flow::{Denied, Finished, Flow};
 use crate::need::Need;
 use crate::ops::{Op, Queued, Work};
@@ -16,6 +17,7 @@ use crate::pieces::{Builders, Ended, Made, MadePiece, PieceBatch};
 use crate::planner::{BatchPlan, BlockRead};
 use crate::prepare::needed_limit;
 use crate::reads::{Found, Reads};
+use crate::sync::Instant;
 use crate::tuning::{COUNTED_BYTES, COUNTED_RECORDS, KEPT_SHARE, WAKE_TIME};
 use crate::watch::What;
 
@@ -148,6 +150,7 @@ impl Worker {
         let flow = self.context.flow.clone();
         let _running = flow.watch.worker(self.number);
         flow.begin_worker();
+        delays::begin(flow.delays, 1 + self.number);
         while let Some(work) = flow.next_work(self.number) {
             let (queued, lease) = match work {
                 Work::Read(read) => {

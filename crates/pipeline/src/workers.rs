@@ -1,14 +1,12 @@
 //! The threads of an iteration: the planning thread, and workers, which start when there is work.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::thread;
-use std::time::Instant;
 use std::{io, mem};
-
-use atds_sched::{JobThread, ThreadPool};
 
 use crate::flow::Flow;
 use crate::pieces::Builders;
+use crate::sync::{Instant, JobThread, Mutex, MutexGuard, ThreadPool};
 use crate::worker::Worker;
 
 /// What a worker thread needs, and the threads that were started.

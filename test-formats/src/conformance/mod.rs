@@ -3,6 +3,7 @@
 mod any;
 mod by_hand;
 mod damage;
+mod delays;
 mod fault;
 mod memory;
 mod order;
@@ -76,6 +77,7 @@ pub const CHECKS: &[Check] = &[
         Fault::InvertDropRemainder,
     ),
     check("any_options", any::any_options, Fault::SwapBatches),
+    check("delays", delays::delays, Fault::SwapBatches),
     check("memory_limit", memory::memory_limit, Fault::IgnoreLimit),
     check("named_limit", memory::named_limit, Fault::NameLessMemory),
     check("cancel", running::cancel, Fault::LeakThread),
@@ -161,7 +163,7 @@ macro_rules! conformance {
             $crate::conformance! { @tests ($format)
                 in_order shuffled window same_seed other_seed other_stream other_epoch shuffled_files
                 shuffled_blocks epochs shards ranks threads batch_sizes blocks drop_remainder
-                any_options memory_limit named_limit cancel stop stop_reading slow_consumer slow_memory
+                any_options delays memory_limit named_limit cancel stop stop_reading slow_consumer slow_memory
                 damage_rows damage_error damage_end truncation changed_bytes late_source source_errors ranges
                 pieces positions rows_before resync
             }

@@ -46,6 +46,18 @@ fn the_order_is_that_of_slots_in_the_window() {
     }
 }
 
+/// An epoch may have any number: the last one has its rows, in an order of its own.
+#[test]
+fn the_last_number_is_an_epoch() {
+    let folder = folder();
+    let dataset = folder.rows(30).shuffle_buffer_size(100).build().unwrap();
+    let [last, before] =
+        [u64::MAX, u64::MAX - 1].map(|epoch| read_all(dataset.epoch(epoch)).concat());
+    let sorted: BTreeSet<i64> = last.iter().copied().collect();
+    assert!(sorted.into_iter().eq(0..RECORDS));
+    assert_ne!(last, before);
+}
+
 /// The ids of each block, in three files of `records` rows and more.
 fn blocks_of(records: usize) -> impl Iterator<Item = Range<i64>> {
     let files = [0..100, 100..201, 201..RECORDS];

@@ -1,12 +1,13 @@
 //! What waits for what, as text for people.
 
 use std::fmt;
-use std::sync::{MutexGuard, TryLockError};
+use std::sync::TryLockError;
 use std::thread;
 use std::time::Duration;
 
 use super::{Flow, State};
 use crate::memory::Lease;
+use crate::sync::MutexGuard;
 
 impl Flow {
     /// What each thread does now, or waits for, and what holds how much memory.

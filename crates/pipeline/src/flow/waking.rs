@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
 
 use super::{Flow, State};
+use crate::delays;
 use crate::ops::Op;
 use crate::workers::Workers;
 
@@ -51,6 +52,7 @@ impl Flow {
     }
 
     pub(super) fn wake(&self, next: Option<Next>) {
+        delays::hand_over();
         match next {
             None => {}
             Some(Next::Wake(worker)) => self.worker_changed[worker].notify_one(),

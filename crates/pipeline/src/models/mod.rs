@@ -1,0 +1,259 @@
+//! Models that loom runs in all orders of their threads: the queue and the blocks as they are, with
+//! little data. See [`sync`](crate::sync) for what loom does not see.
+//!
+//! `make test` runs them.
+#![allow(clippy::unwrap_used)]
+
+mod blocks;
+mod ends;
+mod memory;
+mod queue;
+
+use std::sync::Arc;
+
+use atds_format::{
+    BlockDesc, Decoded, Decoder, Error, ErrorKind, Location, Payload, Pos, PrepareJob, Prepared,
+    Scratch, Tally, Upcoming,
+};
+use atds_sched::Costs;
+use atds_shuffle::Stream;
+use bytes::Bytes;
+use tensor_batch::{Batch, BatchSpec, ColumnKind, ColumnSpec, DType, RowSlots};
+
+use crate::Options;
+use crate::block::{Block, BlockPayload, FileContext, Parts, SharedPayload};
+use crate::flow::{Flow, NextBatch};
+use crate::memory::Memory;
+use crate::ops::Op;
+use crate::pieces::Builders;
+use crate::planner::{BatchPlan, Batching, Planner};
+use crate::stats::Counters;
+use crate::sync::Mutex;
+use crate::workers::Workers;
+
+/// Runs `model` in all orders of its threads in which at most `preemptions` times a thread stops that
+/// could go on.
+fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.max_branches = 10_000;
+    builder.check(model);
+}
+
+/// A record is a byte, which becomes the value of the column `byte`. 255 is a bad record.
+#[derive(Debug)]
+struct ByteDecoder {
+    prepares: bool,
+}
+
+/// A bad record.
+const BAD: u8 = 255;
+
+impl Decoder for ByteDecoder {
+    fn prepares(&self) -> bool {
+        self.prepares
+    }
+
+    fn most_records(&self, payload_bytes: u64) -> u64 {
+        payload_bytes
+    }
+
+    fn prepare(&self, jobs: &mut [PrepareJob<'_>], _: &mut Scratch) {
+        for job in jobs {
+            let bytes: Vec<u8> = job.parts.concat();
+            let len = bytes.len();
+            job.result = Ok((Prepared::of_value(bytes, len, len), Tally::default()));
+        }
+    }
+
+    fn seek(&self, _: &Prepared, _: Pos, record: u64) -> Result<Pos, Error> {
+        Ok(at(record))
+    }
+
+    fn decode(
+        &self,
+        block: &Prepared,
+        from: Pos,
+        records: u64,
+        rows: &mut RowSlots<'_>,
+        _: &mut Scratch,
+        _: Option<Upcoming<'_>>,
+    ) -> Result<Decoded, Error> {
+        assert_eq!(from, at(from.record));
+        let bytes = match block.as_bytes() {
+            Some(bytes) => &bytes[..],
+            None => block.value::<Vec<u8>>().unwrap(),
+        };
+        for record in from.record..from.record + records {
+            let byte = bytes[record as usize];
+            if byte == BAD {
+                let mut error = Error::new(ErrorKind::Limit { needed: None });
+                error.kind = ErrorKind::Format(Arc::new(std::io::Error::other("bad")));
+                error.record = Some(record);
+                return Err(error);
+            }
+            let row = rows.row();
+            rows.columns()[0].dense::<i64>().unwrap()[row] = i64::from(byte);
+            rows.advance();
+        }
+        Ok(Decoded {
+            pos: at(from.record + records),
+            tally: Tally::default(),
+        })
+    }
+
+    fn finish(&self, _: &Prepared, _: Pos) -> Result<Tally, Error> {
+        Ok(Tally::default())
+    }
+}
+
+/// The position of a record of [`ByteDecoder`].
+fn at(record: u64) -> Pos {
+    Pos {
+        record,
+        at: record + 1,
+    }
+}
+
+/// A block of these records.
+fn block(bytes: &[u8], prepares: bool) -> Arc<Block> {
+    let file = Arc::new(FileContext {
+        location: Location::Url("memory:///a".into()),
+        decoder: Arc::new(ByteDecoder { prepares }),
+        max_block_bytes: 1 << 20,
+        has_workers: true,
+    });
+    let bytes = Bytes::copy_from_slice(bytes);
+    let desc = BlockDesc {
+        index: 0,
+        offset: 0,
+        file_bytes: bytes.len() as u64,
+        records: bytes.len() as u64,
+        start: 1,
+        payload_offset: None,
+        payload: Payload::Here(bytes.clone()),
+        max_prepared: None,
+    };
+    let payload = SharedPayload::new(Parts::One(bytes), false, None);
+    let block = Block::new(&desc, file, BlockPayload::Own(payload));
+    if !prepares {
+        block.payload.take_as_it_is();
+    }
+    Arc::new(block)
+}
+
+/// The planned batches of `batch_size` rows of blocks.
+fn plans(batch_size: u64, blocks: &[Arc<Block>]) -> Vec<BatchPlan> {
+    let mut planner = Planner::new(Batching {
+        batch_size,
+        shuffle_buffer_size: 0,
+        drop_remainder: false,
+        seed: 0,
+        stream: Stream::default(),
+    });
+    for block in blocks {
+        planner.push(block.clone(), 0..block.records);
+    }
+    let mut plans = Vec::new();
+    while planner.has_batch() {
+        plans.push(planner.draw());
+    }
+    plans
+}
+
+/// An op for each plan.
+fn ops(plans: Vec<BatchPlan>) -> Vec<Op> {
+    let op = |(first, plan)| Op::Batches {
+        first: first as u64,
+        plans: vec![plan],
+        estimate: 0,
+    };
+    plans.into_iter().enumerate().map(op).collect()
+}
+
+/// An iteration without a planning thread.
+struct Iteration {
+    flow: Arc<Flow>,
+    workers: Arc<Workers>,
+    /// Batches that the consumer has taken. They are dropped when no thread runs: they give memory back
+    /// under a lock that loom does not see.
+    taken: Vec<Batch>,
+}
+
+impl Iteration {
+    fn new(options: &Options) -> Self {
+        let memory = Arc::new(Memory::new(options.memory_limit));
+        let costs = Arc::new(Costs::default());
+        let counters = Counters::new(memory.clone(), costs.clone(), options.threads, 1);
+        let counters = Arc::new(counters);
+        let flow = Flow::new(memory.clone(), costs.clone(), counters.clone(), 0, options);
+        let flow = Arc::new(flow);
+        let column = ColumnSpec::new("byte", DType::Int64, ColumnKind::Dense { shape: vec![] });
+        let spec = BatchSpec::new(vec![column]).unwrap();
+        let workers = Workers {
+            flow: flow.clone(),
+            costs,
+            counters,
+            builders: Arc::new(Builders::new(memory, spec, options.threads)),
+            drop_remainder: false,
+            pool: None,
+            threads: Mutex::default(),
+        };
+        Iteration {
+            flow,
+            workers: Arc::new(workers),
+            taken: Vec::new(),
+        }
+    }
+
+    /// Starts the first worker. The others start when there is work for them.
+    fn start(options: &Options) -> Self {
+        let iteration = Iteration::new(options);
+        iteration.flow.start(&iteration.workers).unwrap();
+        iteration
+    }
+
+    /// Queues ops that begin a batch each.
+    fn push(&self, ops: Vec<Op>) {
+        for op in ops {
+            self.flow.push(op, &[0]).unwrap();
+        }
+    }
+
+    /// The rows of the next batch, and the error after it; `None` at the end.
+    fn next(&mut self) -> Option<(Vec<i64>, Option<crate::Error>)> {
+        let NextBatch::Batch(finished) = self.flow.next_batch(None) else {
+            return None;
+        };
+        let rows = finished.batch.as_ref().map_or_else(Vec::new, rows);
+        self.taken.extend(finished.batch);
+        Some((rows, finished.error))
+    }
+
+    /// All rows that are left, of batches without an error.
+    fn rest(&mut self) -> Vec<i64> {
+        let mut all = Vec::new();
+        while let Some((rows, error)) = self.next() {
+            assert!(error.is_none(), "{error:?}");
+            all.extend(rows);
+        }
+        all
+    }
+
+    /// Waits for all workers, and for what was given out.
+    fn end(self) {
+        assert!(self.workers.join(None).unwrap());
+        drop(self.taken);
+    }
+}
+
+fn rows(batch: &Batch) -> Vec<i64> {
+    batch.dense::<i64>("byte").unwrap().to_vec()
+}
+
+/// Options of `threads` workers.
+fn threads(threads: usize) -> Options {
+    let mut options = Options::new(1);
+    options.threads = threads;
+    options
+}
