@@ -342,9 +342,15 @@ impl Fetcher {
     }
 
     fn receive(&mut self) -> Result<(), Stop> {
-        let received = match self.answers.try_recv() {
-            Ok(received) => received,
-            Err(_) => self.wait()?,
+        let received = loop {
+            if let Ok(received) = self.answers.try_recv() {
+                break received;
+            }
+            // The workers are busy with ops, which take longer than a read.
+            match self.flow.take_read() {
+                Some(read) => read.run(),
+                None => break self.wait()?,
+            }
         };
         if self.flow.is_stopped() {
             return Err(Stop::Cancelled);

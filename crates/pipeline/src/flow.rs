@@ -279,6 +279,11 @@ impl Flow {
         self.wake(worker);
     }
 
+    /// The next read that no worker has begun.
+    pub(crate) fn take_read(&self) -> Option<Read> {
+        self.lock().reads.pop_front()
+    }
+
     /// Queues an op, with the bytes of all payloads until each batch that it begins was drawn. Waits
     /// while enough ops wait.
     pub(crate) fn push(&self, op: Op, totals: &[u64]) -> Result<(), Stop> {

@@ -116,7 +116,8 @@ impl Sequence {
 
     /// Adds the next batch.
     pub(crate) fn push(&mut self, plan: BatchPlan) -> Result<(), Stop> {
-        self.next_rows += plan.rows;
+        let rows = plan.rows;
+        self.next_rows += rows;
         let goes_on = self.goes_on(&plan);
         self.next.push(plan);
         self.note_unqueued();
@@ -127,7 +128,9 @@ impl Sequence {
                 self.end_op()
             };
         }
-        if self.next_rows < self.flow.costs.rows_in(OP_TIME) {
+        // Of several such batches, more would be ready at once than other ops may start beside.
+        let is_large = self.workers > 1 && rows >= self.flow.costs.rows_in(OP_TIME / 2);
+        if !is_large && self.next_rows < self.flow.costs.rows_in(OP_TIME) {
             return Ok(());
         }
         if goes_on && self.next_rows < self.flow.costs.rows_in(ALIGNED_OP_TIME) {
