@@ -12,7 +12,7 @@ FRAMEWORKS ?=
 export FRAMEWORKS
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-peers wheels packages fuzz bench instructions versus scaling scaling-folder bench-peers fmt docs doc testdata clean
+.PHONY: help demo test check test-peers wheels packages fuzz bench instructions asan miri versus scaling scaling-folder bench-peers fmt docs doc testdata clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,12 @@ wheels: ## Build the wheel for release into target/wheels (TARGET=a Rust target)
 
 packages: ## Package the crates into target/package, and build each alone
 	@scripts/packages.sh
+
+asan: ## Test the pipeline and its batches under AddressSanitizer (Linux)
+	@scripts/asan.sh
+
+miri: ## Test the owned rows of batches under Miri (needs a nightly toolchain with the component miri)
+	PROPTEST_CASES=4 MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --locked -p tensor-batch
 
 fuzz: ## Run each fuzz target for FUZZ_SECONDS=60 (ASAN=1: under AddressSanitizer)
 	@scripts/fuzz.sh $(FUZZ_SECONDS)

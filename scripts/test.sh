@@ -11,6 +11,7 @@ export PYO3_BUILD_EXTENSION_MODULE=1
 main() {
     step "build" cargo build "${all[@]}" --lib --bins --tests --examples
     step "Rust tests" cargo test "${all[@]}"
+    step "threads in all orders, under loom" test_models
     step "programs that measure" test_benches
     # The one timed test. A case below its bound is measured again, since the machine may be busy.
     step "16 sleeping workers find work in time" \
@@ -18,6 +19,12 @@ main() {
     step "generated files as fastavro reads them" read_generated
     step "Python package" test_package
     printf '\nAll %d steps passed in %d s.\n' "$step_number" "$SECONDS"
+}
+
+# A build of its own, in which locks are loom's. Optimised, since each model runs thousands of times.
+test_models() {
+    RUSTFLAGS="${RUSTFLAGS:-} --cfg loom" CARGO_PROFILE_DEV_OPT_LEVEL=2 \
+        cargo test --locked -p atds-pipeline --lib --target-dir "$target/loom" models::
 }
 
 # Their statistics and tables, and a short run: no speed.

@@ -15,7 +15,7 @@ fn an_op_runs_again() {
         run.push(ops(plans(ROWS, &[block(&[1; 2 * ROWS as usize], false)])));
         run.flow.end(None);
         assert_eq!(run.rest(), [1; 2 * ROWS as usize]);
-        REPEATED.fetch_add(run.workers.counters.snapshot().repeated_ops, Relaxed);
+        REPEATED.fetch_add(run.flow.counters.snapshot().repeated_ops, Relaxed);
         assert_eq!(run.flow.memory.held(), 0);
         run.end();
     });

@@ -16,18 +16,16 @@ use atds_format::{
     Scratch, Tally, Upcoming,
 };
 use atds_sched::Costs;
-use atds_shuffle::Stream;
 use bytes::Bytes;
 use tensor_batch::{Batch, BatchSpec, ColumnKind, ColumnSpec, DType, RowSlots};
 
 use crate::Options;
-use crate::block::{Block, BlockPayload, FileContext, Parts, SharedPayload};
+use crate::block::{Block, BlockPayload, FileContext, SharedPayload};
 use crate::flow::{Flow, NextBatch};
 use crate::memory::Memory;
 use crate::ops::Op;
 use crate::pieces::Builders;
-use crate::planner::{BatchPlan, Batching, Planner};
-use crate::stats::Counters;
+use crate::planner::{BatchPlan, Planner};
 use crate::sync::Mutex;
 use crate::workers::Workers;
 
@@ -89,7 +87,7 @@ impl Decoder for ByteDecoder {
             if byte == BAD {
                 let mut error = Error::new(ErrorKind::Limit { needed: None });
                 error.kind = ErrorKind::Format(Arc::new(std::io::Error::other("bad")));
-                error.record = Some(record);
+                error.place.record = Some(record);
                 return Err(error);
             }
             let row = rows.row();
@@ -134,7 +132,7 @@ fn block(bytes: &[u8], prepares: bool) -> Arc<Block> {
         payload: Payload::Here(bytes.clone()),
         max_prepared: None,
     };
-    let payload = SharedPayload::new(Parts::One(bytes), false, None);
+    let payload = SharedPayload::new(vec![bytes], false, None);
     let block = Block::new(&desc, file, BlockPayload::Own(payload));
     if !prepares {
         block.payload.take_as_it_is();
@@ -144,13 +142,7 @@ fn block(bytes: &[u8], prepares: bool) -> Arc<Block> {
 
 /// The planned batches of `batch_size` rows of blocks.
 fn plans(batch_size: u64, blocks: &[Arc<Block>]) -> Vec<BatchPlan> {
-    let mut planner = Planner::new(Batching {
-        batch_size,
-        shuffle_buffer_size: 0,
-        drop_remainder: false,
-        seed: 0,
-        stream: Stream::default(),
-    });
+    let mut planner = Planner::new(&Options::new(batch_size as usize));
     for block in blocks {
         planner.push(block.clone(), 0..block.records);
     }
@@ -184,16 +176,11 @@ impl Iteration {
     fn new(options: &Options) -> Self {
         let memory = Arc::new(Memory::new(options.memory_limit));
         let costs = Arc::new(Costs::default());
-        let counters = Counters::new(memory.clone(), costs.clone(), options.threads, 1);
-        let counters = Arc::new(counters);
-        let flow = Flow::new(memory.clone(), costs.clone(), counters.clone(), 0, options);
-        let flow = Arc::new(flow);
+        let flow = Arc::new(Flow::new(memory.clone(), costs, 0, options));
         let column = ColumnSpec::new("byte", DType::Int64, ColumnKind::Dense { shape: vec![] });
         let spec = BatchSpec::new(vec![column]).unwrap();
         let workers = Workers {
             flow: flow.clone(),
-            costs,
-            counters,
             builders: Arc::new(Builders::new(memory, spec, options.threads)),
             drop_remainder: false,
             pool: None,
