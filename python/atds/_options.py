@@ -18,6 +18,9 @@ AUTOTUNE = -1
 #: The largest whole number that the pipeline takes: that of an int64.
 _MAX = (1 << 63) - 1
 
+#: The largest number of epochs of an iteration.
+MAX_EPOCHS = (1 << 32) - 1
+
 #: The largest ``max_block_bytes``.
 MAX_BLOCK_BYTES = sys.maxsize // 2
 

@@ -72,7 +72,7 @@ def iterate(
     shard: Shard | None = None,
     nse: int | Mapping[str, int] | None = None,
 ) -> Batches:
-    """The batches of the next epoch of a data set, as dicts of JAX arrays.
+    """The batches of the next epoch of a data set, or of its next ``epochs``, as dicts of JAX arrays.
 
     ================  ===========================  ==============================================
     feature           layout                       column
@@ -106,7 +106,7 @@ def iterate(
     (64,)
 
     Args:
-        dataset: The data set. Each call starts its next epoch.
+        dataset: The data set. Each call starts its next epoch, or its next ``epochs``.
         device: The device or sharding of all arrays; None for JAX's default device. A sharding
             needs dense columns, ``drop_remainder=True``, and a batch size that is a multiple of its
             devices.
@@ -138,7 +138,7 @@ def iterate(
 
 
 class Batches(Iterator[dict[str, Any]]):
-    """The batches of one epoch as dicts of JAX arrays, prefetched by threads of the iteration.
+    """The batches of an iteration as dicts of JAX arrays, prefetched by its threads.
 
     Several threads may take batches from one iterator: each batch is yielded once. Its threads end
     when it is dropped or closed, or at the end of a ``with`` block.

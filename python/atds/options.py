@@ -103,6 +103,10 @@ class DatasetOptions(PipelineOptions, total=False):
             not depend on it.
         seed: The seed of all shuffling, together with the epoch; None for a random seed, which
             :attr:`atds.Dataset.seed` returns.
+        epochs: Number of epochs of an iteration, one after another. The threads begin an epoch
+            while the batches of the one before are still made and taken. No batch has records of
+            two epochs. A large number, such as ``1_000_000``, goes on for as long as you take
+            batches.
     """
 
     drop_remainder: bool
@@ -110,6 +114,7 @@ class DatasetOptions(PipelineOptions, total=False):
     shuffle_buffer_size: int
     num_parallel_calls: int | None
     seed: int | None
+    epochs: int
 
 
 class Option(NamedTuple):
@@ -127,6 +132,7 @@ OPTIONS: dict[str, Option] = {
     "shuffle_buffer_size": Option(0, partial(_options.whole, least=0)),
     "num_parallel_calls": Option(AUTOTUNE, _options.threads),
     "seed": Option(None, _options.seed),
+    "epochs": Option(1, partial(_options.whole, least=1, most=_options.MAX_EPOCHS)),
     "shuffle_files": Option(False, _options.flag),
     "prefetch": Option(2, partial(_options.whole, least=0, most=1024)),
     "reader_schema": Option(None, lambda _, given: None if given is None else schema_text(given)),

@@ -1,4 +1,4 @@
-//! Iteration over the batches of an epoch.
+//! Iteration over batches.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ use crate::waiting::{PATIENCE, SLICE, check_signals, drop_aside};
 
 const WHAT: &str = "this iterator";
 
-/// The batches of one epoch, prefetched by threads of the iteration.
+/// The batches of an iteration, prefetched by its threads.
 ///
 /// Several threads may take batches from one iterator: each batch is yielded once.
 #[pyclass(frozen, module = "atds._native")]
@@ -108,6 +108,11 @@ impl Batches {
     /// Figures of the iteration up to now.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.stats.get().snapshot(py)
+    }
+
+    /// What each thread does now, or waits for.
+    fn describe_waits(&self, py: Python<'_>) -> PyResult<String> {
+        self.stats.get().describe_waits(py)
     }
 
     /// A handle that reads these figures after the iteration has ended.

@@ -86,9 +86,10 @@ impl Dataset {
         interruptible(py, move || dataset.end_threads())
     }
 
-    /// The batches of one epoch.
-    fn epoch(&self, py: Python<'_>, epoch: u64) -> PyResult<Batches> {
-        let batches = self.dataset.get(py, WHAT)?.epoch(epoch);
+    /// The batches of `count` epochs from epoch `first` on.
+    fn epochs(&self, py: Python<'_>, first: u64, count: u64) -> PyResult<Batches> {
+        let epochs = first..first.saturating_add(count);
+        let batches = self.dataset.get(py, WHAT)?.epochs(epochs);
         Batches::new(py, batches, self.columns.clone())
     }
 

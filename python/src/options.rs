@@ -34,6 +34,7 @@ fn set(
         "shuffle_buffer_size" => builder.shuffle_buffer_size(value.extract()?),
         "num_parallel_calls" => builder.threads(threads(value.extract()?, max_threads)),
         "seed" => builder.seed(value.extract()?),
+        "epochs" => builder.epochs(value.extract()?),
         "shuffle_files" => builder.shuffle_files(value.extract()?),
         "prefetch" => builder.prefetch(value.extract()?),
         "reader_schema" => builder.reader_schema(schema(value)?),

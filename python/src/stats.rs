@@ -31,6 +31,12 @@ impl StatsHandle {
     pub(crate) fn snapshot<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         to_dict(py, &self.handle.get(py, "this iteration")?.stats())
     }
+
+    /// What each thread does now, or waits for.
+    pub(crate) fn describe_waits(&self, py: Python<'_>) -> PyResult<String> {
+        let handle = self.handle.get(py, "this iteration")?;
+        Ok(py.detach(|| handle.describe_waits()))
+    }
 }
 
 /// The figures of an iteration that has not begun.

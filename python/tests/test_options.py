@@ -18,6 +18,7 @@ VALUES: dict[str, tuple[list[Any], Any]] = {
     "shuffle_buffer_size": ([0, (1 << 63) - 1], -1),
     "num_parallel_calls": ([None, atds.AUTOTUNE, 1, 1024], 0),
     "seed": ([None, 0, (1 << 63) - 1], 1 << 63),
+    "epochs": ([1, 2, (1 << 32) - 1], None),
     "shuffle_files": ([False, True], "yes"),
     "prefetch": ([0, 1024], 1025),
     "reader_schema": ([None, "path"], object()),

@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 
 
 class Batches(Iterator[Batch]):
-    """The batches of one epoch, prefetched by threads of the iteration.
+    """The batches of an iteration, prefetched by its threads.
 
     Several threads may take batches from one iterator: each batch is yielded once. Its threads end
     when it is dropped or closed, or at the end of a ``with`` block.
 
     Args:
         batches: The batches of arrays.
-        part: The number of batches that are taken, and of padding batches after them.
+        part: The number of batches that are taken in each epoch, and of padding batches after them.
+        epochs: The number of epochs.
         padding: The data set whose first batch is the padding.
         mask: The name of the column that marks padding, if there is one.
     """
@@ -35,6 +36,7 @@ class Batches(Iterator[Batch]):
         self,
         batches: _native.Batches,
         part: WorkerShare,
+        epochs: int,
         converters: Mapping[str, Convert],
         padding: _native.Dataset | None,
         mask: str | None,
@@ -42,8 +44,13 @@ class Batches(Iterator[Batch]):
     ) -> None:
         self._lock = threading.Lock()
         self._batches = batches
-        self._left = part.batches
-        self._padding_left = part.padding
+        self._part = part
+        self._taken = part.made if part.batches is None else part.batches
+        # Epochs that have not begun. Epochs without batches are not worth a look.
+        self._epochs_left = epochs if self._taken or part.padding else 1
+        self._left: int | None = 0
+        self._padding_left = 0
+        self._begin_epoch()
         self._padding = padding
         self._converters = list(converters.items())
         self._mask = mask
@@ -59,17 +66,32 @@ class Batches(Iterator[Batch]):
 
     def _next(self) -> tuple[atds.Batch, bool]:
         """The next batch, and whether it has real records instead of padding."""
-        if self._left != 0:
-            batch = next(self._batches, None)
-            if batch is not None:
-                if self._left is not None:
-                    self._left -= 1
-                return batch, True
-        if self._padding_left > 0 and self._padding is not None:
-            batch = next(self._padding.epoch(0))
-            self._padding_left -= 1
-            return batch, False
-        raise StopIteration
+        while True:
+            if self._left != 0:
+                batch = next(self._batches, None)
+                if batch is not None:
+                    if self._left is not None:
+                        self._left -= 1
+                    return batch, True
+                # The end, also after an error.
+                self._left = self._epochs_left = 0
+            if self._padding_left > 0 and self._padding is not None:
+                batch = next(self._padding.epochs(0, 1))
+                self._padding_left -= 1
+                return batch, False
+            if self._epochs_left == 0:
+                raise StopIteration
+            for _ in range(self._part.made - self._taken):
+                # A batch of the epoch that ended, which other ranks do not have.
+                next(self._batches, None)
+            self._begin_epoch()
+
+    def _begin_epoch(self) -> None:
+        self._epochs_left -= 1
+        # After the last batch an error of the files may follow, unless the epoch is cut before.
+        is_to_the_end = self._epochs_left == 0 and self._part.batches is None
+        self._left = None if is_to_the_end else self._taken
+        self._padding_left = self._part.padding
 
     def __enter__(self) -> Self:
         return self
@@ -85,9 +107,13 @@ class Batches(Iterator[Batch]):
 
     def close(self) -> None:
         """Ends the iteration: stops its threads and waits for them."""
-        self._padding_left = 0
+        self._epochs_left = self._padding_left = 0
         self._batches.close()
 
     def stats(self) -> dict[str, Any]:
         """Figures of the iteration up to now; see :meth:`atds.Dataset.stats`."""
         return self._batches.stats()
+
+    def describe_waits(self) -> str:
+        """What each thread does now, or waits for; see :meth:`atds.Dataset.describe_waits`."""
+        return self._batches.describe_waits()

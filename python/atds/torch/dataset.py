@@ -89,8 +89,14 @@ class Dataset(IterableDataset[Batch]):
     read by one worker of one rank. All ranks need the same files, options, and number of workers.
     If files or blocks are shuffled, a rank reads other records in every epoch. Ranks and workers draw
     from their shuffle buffers independently; seed, epoch, rank and worker fix the draws. Each
-    iteration is an epoch, in persistent and in new workers alike, and :meth:`set_epoch` affects all
-    workers.
+    iteration is an epoch, or ``epochs`` of them, in persistent and in new workers alike, and
+    :meth:`set_epoch` affects all workers.
+
+    With ``epochs=n`` all ranks have the same number of batches in each of the epochs, and
+    ``uneven`` applies to each. Workers go on to the next epoch without waiting for each other. A
+    ``DataLoader`` takes batches from its workers in turn, so a worker with fewer batches in an
+    epoch is ahead of the others by one more batch after each epoch. Without workers, or with one,
+    the batches are those of ``n`` iterations of one epoch each, in the same order.
 
     The ranks are those of ``torch.distributed``, or of ``torchrun`` if that is not initialised.
     Hugging Face Accelerate, which the ``Trainer`` of transformers uses, splits batches among the
@@ -191,8 +197,8 @@ class Dataset(IterableDataset[Batch]):
         return mask
 
     def __iter__(self) -> Batches:
-        """Starts the next epoch and returns the batches of this rank, or of this worker.
-        Prefetching begins now.
+        """Starts the next epoch, or the next ``epochs``, and returns the batches of this rank, or of
+        this worker. Prefetching begins now.
 
         Raises:
             OptionError: A ``DataLoader`` has another ``batch_size`` than None, or other code splits
@@ -204,15 +210,16 @@ class Dataset(IterableDataset[Batch]):
         share = self._share_of(caller)
         worker, workers = self._worker()
         if caller.dispatcher is not None and caller.dispatcher.rank > 0:
-            part = WorkerShare((0, 0), 0, 0)
+            part = WorkerShare((0, 0), 0, 0, 0)
         else:
             part = worker_share(share, self._dataset.batch_size, worker, workers)
         self._tell_launcher(caller, worker)
-        epoch = self._epochs.begin(self._rank_of_process(), worker, workers)
+        epochs = self._dataset.epochs
+        first = self._epochs.begin(self._rank_of_process(), worker, workers, epochs)
         readers = 1 if caller.dispatcher is not None else ranks.on_this_machine()
         native = self._of_process(workers * readers)
         own = native.slice(*part.records, self._file_records, rank=share.rank, worker=worker)
-        batches = own.epoch(epoch)
+        batches = own.epochs(first, epochs)
         self._latest = batches.stats_handle()
         padding = None
         if part.padding:
@@ -220,7 +227,7 @@ class Dataset(IterableDataset[Batch]):
             padding = native.slice(0, records, self._file_records, rank=0, worker=0)
         mask = self._mask if self._uneven == "pad" else None
         make = converters(self._dataset.element_spec)
-        return Batches(batches, part, make, padding, mask, self._pin_memory)
+        return Batches(batches, part, epochs, make, padding, mask, self._pin_memory)
 
     def _caller(self) -> Caller:
         """The loader that reads this data set. A method of the data set must call this."""
@@ -247,6 +254,11 @@ class Dataset(IterableDataset[Batch]):
             raise OptionError(
                 f"rank={self._rank[0]}, world_size={self._rank[1]} would lose records, because "
                 f"Accelerate's dispatcher reads on rank 0 alone: leave both out, or {_NO_DISPATCH}"
+            )
+        if self._dataset.epochs > 1:
+            raise OptionError(
+                f"epochs={self._dataset.epochs} is not possible with Accelerate's dispatcher, which "
+                f"joins batches and would join those of two epochs: leave it out, or {_NO_DISPATCH}"
             )
         if self._uneven != "drop":
             raise OptionError(
@@ -299,9 +311,9 @@ class Dataset(IterableDataset[Batch]):
         return self._limited
 
     def __len__(self) -> int:
-        """The number of batches of an epoch on this rank, by all its workers together. For
-        Accelerate's dispatcher it is the number of batches of all ranks."""
-        return self._share_of(self._caller()).batches
+        """The number of batches of an iteration on this rank, in all its epochs, by all its workers
+        together. For Accelerate's dispatcher it is the number of batches of all ranks."""
+        return self._share_of(self._caller()).batches * self._dataset.epochs
 
     @property
     def share(self) -> Share:
@@ -390,6 +402,11 @@ class Dataset(IterableDataset[Batch]):
         return sum(self._file_records)
 
     @property
+    def epochs(self) -> int:
+        """The number of epochs of an iteration."""
+        return self._dataset.epochs
+
+    @property
     def epoch(self) -> int:
         """The number of the next epoch, from 0."""
         return self._epochs.next(self._rank_of_process())
@@ -409,6 +426,14 @@ class Dataset(IterableDataset[Batch]):
         Figures of a worker's iterations are only in the worker."""
         latest = self._latest
         return _native.no_stats() if latest is None or not latest.is_here() else latest.snapshot()
+
+    def describe_waits(self) -> str:
+        """What each thread of the latest iteration in this process does now, or waits for; see
+        :meth:`atds.Dataset.describe_waits`."""
+        latest = self._latest
+        if latest is None or not latest.is_here():
+            return "no iteration has begun"
+        return latest.describe_waits()
 
     def close(self) -> None:
         """Ends the threads of this process that wait for the next epoch, as the end of a ``with``

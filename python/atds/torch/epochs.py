@@ -28,10 +28,11 @@ class Epochs:
     def __init__(self) -> None:
         self._next = torch.zeros((_MAX_RANKS, MAX_WORKERS), dtype=torch.int64).share_memory_()
 
-    def begin(self, rank: tuple[int, int], worker: int, workers: int) -> int:
-        """Begins an epoch in a worker of a rank: returns its number and increments the counter."""
+    def begin(self, rank: tuple[int, int], worker: int, workers: int, epochs: int) -> int:
+        """Begins an iteration of some epochs in a worker of a rank: returns the number of the first,
+        and adds theirs to the counter."""
         epoch = int(self._next[rank[0] % _MAX_RANKS, worker])
-        self._next[_rows(rank), worker::workers] = epoch + 1
+        self._next[_rows(rank), worker::workers] = epoch + epochs
         return epoch
 
     def next(self, rank: tuple[int, int]) -> int:

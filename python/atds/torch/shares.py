@@ -51,11 +51,13 @@ class WorkerShare:
 
     Attributes:
         records: The first record of the worker in the epoch, and the end of its records.
+        made: The number of batches of its records.
         batches: The number of batches that it yields; None for all.
         padding: The number of padding batches that it adds.
     """
 
     records: tuple[int, int]
+    made: int
     batches: int | None
     padding: int
 
@@ -96,10 +98,14 @@ def worker_share(share: Share, batch_size: int, worker: int, workers: int) -> Wo
     first, last = batches * worker // workers, batches * (worker + 1) // workers
     start, end = share.records
     if worker < workers - 1:
-        return WorkerShare((start + first * batch_size, start + last * batch_size), None, 0)
-    is_cut = batches < share.rank_batches[share.rank]
+        records = (start + first * batch_size, start + last * batch_size)
+        return WorkerShare(records, last - first, None, 0)
+    made = share.rank_batches[share.rank]
     return WorkerShare(
-        (start + first * batch_size, end), last - first if is_cut else None, share.padding
+        (start + first * batch_size, end),
+        made - first,
+        last - first if batches < made else None,
+        share.padding,
     )
 
 
