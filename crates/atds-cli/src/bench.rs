@@ -13,7 +13,9 @@ use serde_json::Value;
 use crate::failure::Failure;
 use crate::lenience::Lenience;
 use crate::signals::Signals;
+use crate::trace::{CommandTrace, TraceArgs};
 use crate::units::{count, counted};
+use crate::waits::Waits;
 use crate::{figures, inputs, options, progress, units};
 
 /// Read files to batches of tensors, and print the speed and where the time was spent.
@@ -86,14 +88,18 @@ pub(crate) struct Args {
     no_check_files: bool,
     #[command(flatten)]
     lenience: Lenience,
+    #[command(flatten)]
+    trace: TraceArgs,
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
 }
 
-pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
-    let dataset = dataset(args)?;
-    let run = Run::new(&dataset, args.epochs)?;
+pub(crate) fn run(args: &Args, waits: &Waits, out: &mut dyn Write) -> Result<(), Failure> {
+    let trace = args.trace.open()?;
+    let dataset = dataset(args, &trace)?;
+    let run = Run::new(&dataset, args.epochs, waits)?;
+    let traced = trace.finish();
     // A run that failed before its first batch has no figures.
     let is_good = matches!(run.failure, None | Some(Failure::Signal(_)));
     if is_good || run.stats.steps > 0 {
@@ -104,10 +110,10 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
             run.print(&dataset, args, out)?
         }
     }
-    run.failure.map_or(Ok(()), Err)
+    run.failure.map_or(traced, Err)
 }
 
-fn dataset(args: &Args) -> Result<Dataset, Failure> {
+fn dataset(args: &Args, trace: &CommandTrace<'_>) -> Result<Dataset, Failure> {
     let data = inputs::named("FILE", &args.files);
     let features = inputs::named("--features", &args.features);
     let reader_schema = inputs::named("--reader-schema", &args.reader_schema);
@@ -147,7 +153,7 @@ fn dataset(args: &Args) -> Result<Dataset, Failure> {
     if let Some(bytes) = args.reader_buffer {
         builder = builder.reader_buffer_size(usize::try_from(bytes).unwrap_or(usize::MAX));
     }
-    builder = args.lenience.apply(builder);
+    builder = trace.apply(args.lenience.apply(builder));
     if args.drop_out_of_bounds {
         builder = builder.out_of_bounds(OutOfBounds::Drop);
     }
@@ -168,12 +174,13 @@ struct Run {
 
 impl Run {
     /// Reads all batches, with a progress bar, until an error or a signal.
-    fn new(dataset: &Dataset, epochs: u64) -> Result<Self, Failure> {
+    fn new(dataset: &Dataset, epochs: u64, waits: &Waits) -> Result<Self, Failure> {
         let total = dataset.total_bytes()?;
         let total = total.map(|bytes| bytes.saturating_mul(epochs));
         let signals = Signals::noted()?;
         let bar = progress::bytes(total, "reading");
         let mut batches = dataset.iter();
+        waits.tell(&batches);
         let mut steps = Vec::new();
         let failure = loop {
             if let Err(failure) = signals.check() {

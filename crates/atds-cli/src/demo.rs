@@ -10,15 +10,19 @@ use crate::example::Example;
 use crate::failure::Failure;
 use crate::generate::Made;
 use crate::signals::Signals;
+use crate::trace::TraceArgs;
 use crate::units::count;
+use crate::waits::Waits;
 use crate::{figures, progress};
 
 /// Make sample files in a temporary folder, read them shuffled, print figures and one example.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Number of number of records and read
+    /// Number of records that are made and read
     #[arg(long, value_name = "N", default_value_t = 40_960)]
     records: u64,
+    #[command(flatten)]
+    trace: TraceArgs,
     /// Print the figures and the example as JSON
     #[arg(long)]
     json: bool,
@@ -28,7 +32,8 @@ const FILES: usize = 8;
 const BATCH_SIZE: usize = 1_024;
 const SHUFFLE_BUFFER: usize = 8_192;
 
-pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
+pub(crate) fn run(args: &Args, waits: &Waits, out: &mut dyn Write) -> Result<(), Failure> {
+    let trace = args.trace.open()?;
     let signals = Signals::noted()?;
     let dir = tempfile::tempdir()
         .map_err(|error| Failure::Data(format!("temporary folder: {error}").into()))?;
@@ -39,13 +44,14 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     }
     let made = Made::new(dir.path(), &options, &signals)?;
 
-    let dataset = Dataset::builder(made.files(), BATCH_SIZE)
+    let builder = Dataset::builder(made.files(), BATCH_SIZE)
         .features(Preset::Ads.features())
         .shuffle_buffer_size(SHUFFLE_BUFFER)
-        .shuffle_files(true)
-        .build()?;
+        .shuffle_files(true);
+    let dataset = trace.apply(builder).build()?;
     let bar = progress::bytes(dataset.total_bytes()?, "reading");
     let mut batches = dataset.iter();
+    waits.tell(&batches);
     let mut example = None;
     while let Some(batch) = batches.next() {
         let batch = batch?;
@@ -55,6 +61,8 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     }
     bar.finish_and_clear();
     let stats = batches.stats();
+    drop(batches);
+    let traced = trace.finish();
 
     if args.json {
         let example = example.as_ref().map(Example::to_json);
@@ -69,7 +77,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
             "{}",
             json!({"generated": made, "read": read, "example": example})
         )?;
-        return Ok(());
+        return traced;
     }
     writeln!(
         out,
@@ -89,5 +97,5 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
         writeln!(out, "\nThe first record of the first batch:\n")?;
         example.print(out)?;
     }
-    Ok(())
+    traced
 }

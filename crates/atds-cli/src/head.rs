@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::json_text::json_text;
 use crate::lenience::Lenience;
+use crate::waits::Waits;
 use crate::{inputs, progress, units};
 
 /// Print the first records of a file as JSON, one record a line, or as tensors.
@@ -50,14 +51,14 @@ pub(crate) struct Args {
     lenience: Lenience,
 }
 
-pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
+pub(crate) fn run(args: &Args, waits: &Waits, out: &mut dyn Write) -> Result<(), Failure> {
     let data = [("FILE", args.file.as_path())].into_iter();
     let features = inputs::named("--features", &args.features);
     let reader_schema = inputs::named("--reader-schema", &args.reader_schema);
     inputs::check_stdin(data.chain(features).chain(reader_schema))?;
     let file = inputs::data_file(&args.file);
     if args.features.is_some() {
-        return print_tensors(&file, args, out);
+        return print_tensors(&file, args, waits, out);
     }
     let mut options = RecordOptions::default();
     options.strict = args.strict;
@@ -75,7 +76,12 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
 
 /// Prints an object with a line for each column. An error after the first records is returned after
 /// that.
-fn print_tensors(file: &Path, args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
+fn print_tensors(
+    file: &Path,
+    args: &Args,
+    waits: &Waits,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     // A batch has at least one record.
     let mut builder = Dataset::builder(file, args.records.max(1))
         .strict(args.strict)
@@ -91,6 +97,7 @@ fn print_tensors(file: &Path, args: &Args, out: &mut dyn Write) -> Result<(), Fa
     }
     builder = args.lenience.apply(builder);
     let mut batches = progress::build(builder)?.iter();
+    waits.tell(&batches);
     let first = match args.records {
         0 => None,
         _ => batches.next().transpose().map_err(of_head)?,

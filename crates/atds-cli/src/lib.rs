@@ -23,7 +23,9 @@ mod options;
 mod progress;
 mod signals;
 mod totals;
+mod trace;
 mod units;
+mod waits;
 
 use std::ffi::OsString;
 use std::io::{BufWriter, Write, stdout};
@@ -31,13 +33,15 @@ use std::io::{BufWriter, Write, stdout};
 use clap::{Parser, Subcommand};
 
 use failure::Failure;
+use waits::Waits;
 
 pub use logging::StderrLogger;
 
 /// Read Avro files to shuffled batches of tensors, in one fused pass.
 ///
 /// A file argument of `-` is standard input. Sizes are bytes, plain or in kB, MB, GB (of 1,000) or
-/// KiB, MiB, GiB (of 1,024). Errors, warnings and the progress bar go to standard error.
+/// KiB, MiB, GiB (of 1,024). Errors, warnings and the progress bar go to standard error. On SIGUSR1
+/// it prints to standard error what each thread does or waits for, and goes on.
 #[derive(Debug, Parser)]
 #[command(name = "atds", version, max_term_width = 100, after_long_help = exit_codes())]
 struct Cli {
@@ -121,12 +125,13 @@ impl Command {
 }
 
 fn run(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
+    let waits = Waits::on_signal()?;
     match command {
-        Command::Demo(args) => demo::run(args, out),
+        Command::Demo(args) => demo::run(args, &waits, out),
         Command::Generate(args) => generate::run(args, out),
         Command::Inspect(args) => inspect::run(args, out),
-        Command::Head(args) => head::run(args, out),
-        Command::Bench(args) => bench::run(args, out),
+        Command::Head(args) => head::run(args, &waits, out),
+        Command::Bench(args) => bench::run(args, &waits, out),
         Command::Completions(args) => completions::run(args, out),
         Command::Man(args) => man::run(args, out),
     }

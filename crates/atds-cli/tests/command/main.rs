@@ -15,6 +15,9 @@ mod lenience;
 mod shell;
 #[cfg(unix)]
 mod signals;
+mod trace;
+#[cfg(target_os = "linux")]
+mod waits;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
