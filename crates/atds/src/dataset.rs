@@ -435,33 +435,21 @@ impl Batches {
     /// The next item of the iterator, or [`Poll::Pending`] if it is not ready after `timeout`; then
     /// call this again. A `timeout` of zero does not wait.
     pub fn next_within(&mut self, timeout: Duration) -> Poll<Option<Result<Batch, Error>>> {
-        match &mut self.batches {
-            Some(batches) => {
-                let next = batches.next_within(timeout);
-                next.map(|next| self.given(next))
-            }
-            None => Poll::Ready(self.failed.take().map(Err)),
-        }
-    }
-
-    fn given(
-        &mut self,
-        next: Option<Result<Batch, atds_pipeline::Error>>,
-    ) -> Option<Result<Batch, Error>> {
-        if !matches!(next, Some(Ok(_))) {
+        let Some(batches) = &mut self.batches else {
+            return Poll::Ready(self.failed.take().map(Err));
+        };
+        let next = batches.next_within(timeout);
+        if matches!(next, Poll::Ready(None | Some(Err(_)))) {
             self.end();
         }
-        let error = |error| self.files.error(error).of_sampled(&self.sampled);
-        next.map(|next| next.map_err(error))
+        next.map_err(|error| self.files.error(error).of_sampled(&self.sampled))
     }
 
     /// Ends the iteration: stops its threads, and waits for them at most for `timeout`. Returns
     /// whether they have stopped; if not, this can be called again.
     pub fn stop_within(&mut self, timeout: Duration) -> bool {
-        let stopped = match &mut self.batches {
-            Some(batches) => batches.stop_within(timeout),
-            None => true,
-        };
+        let batches = self.batches.as_mut();
+        let stopped = batches.is_none_or(|batches| batches.stop_within(timeout));
         if stopped {
             self.end();
         }
@@ -483,12 +471,10 @@ impl Iterator for Batches {
     type Item = Result<Batch, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        match &mut self.batches {
-            Some(batches) => {
-                let next = batches.next();
-                self.given(next)
-            }
-            None => self.failed.take().map(Err),
+        // Without an end: it is later than any time that the clock has.
+        match self.next_within(Duration::MAX) {
+            Poll::Ready(item) => item,
+            Poll::Pending => None,
         }
     }
 }

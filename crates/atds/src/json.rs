@@ -1,5 +1,6 @@
 //! Tensors as JSON, for reading by people.
 
+use avro_decode::{double_to_json, float_to_json};
 use serde_json::{Value, json};
 use tensor_batch::{Batch, Column, Scalar, Values, fixed_width_dtypes};
 
@@ -112,21 +113,8 @@ pub(crate) fn latin1(bytes: &[u8]) -> String {
 /// The shortest decimal that is this float. Floats of 2 bytes are read as float32.
 fn float<T: Copy + Into<f64>>(value: T) -> Value {
     let value = value.into();
-    let single = (size_of::<T>() < size_of::<f64>() && value.is_finite()).then_some(value as f32);
-    match single.map(|single| single.to_string().parse()) {
-        Some(Ok(shortest)) => double(shortest),
-        _ => double(value),
-    }
-}
-
-fn double(value: f64) -> Value {
-    if value.is_nan() {
-        "NaN".into()
-    } else if value == f64::INFINITY {
-        "Infinity".into()
-    } else if value == f64::NEG_INFINITY {
-        "-Infinity".into()
-    } else {
-        value.into()
+    match size_of::<T>() < size_of::<f64>() {
+        true => float_to_json(value as f32),
+        false => double_to_json(value),
     }
 }

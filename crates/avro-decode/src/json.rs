@@ -34,8 +34,8 @@ fn json(schema: &Schema, id: NodeId, value: &Value, depth: usize) -> Result<Json
         (Node::Boolean, &Value::Boolean(value)) => value.into(),
         (Node::Int, &Value::Int(value)) => value.into(),
         (Node::Long, &Value::Long(value)) => value.into(),
-        (Node::Float, &Value::Float(value)) => float(value),
-        (Node::Double, &Value::Double(value)) => double(value),
+        (Node::Float, &Value::Float(value)) => float_to_json(value),
+        (Node::Double, &Value::Double(value)) => double_to_json(value),
         (Node::Bytes, Value::Bytes(bytes)) | (Node::Fixed(_), Value::Fixed(bytes)) => bytes
             .iter()
             .copied()
@@ -88,16 +88,18 @@ fn json(schema: &Schema, id: NodeId, value: &Value, depth: usize) -> Result<Json
     })
 }
 
-fn float(value: f32) -> Json {
+/// The float as JSON, which has no NaN and no infinities: these are strings.
+pub fn float_to_json(value: f32) -> Json {
     // The shortest decimal that reads back as this float: 0.1, although the nearest double is
     // 0.10000000149011612.
     match value.to_string().parse() {
-        Ok(shortest) if value.is_finite() => double(shortest),
-        _ => double(value.into()),
+        Ok(shortest) if value.is_finite() => double_to_json(shortest),
+        _ => double_to_json(value.into()),
     }
 }
 
-fn double(value: f64) -> Json {
+/// The double as JSON, which has no NaN and no infinities: these are strings.
+pub fn double_to_json(value: f64) -> Json {
     if value.is_nan() {
         "NaN".into()
     } else if value == f64::INFINITY {

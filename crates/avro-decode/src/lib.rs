@@ -28,7 +28,7 @@ pub use atds_features::{
 };
 pub use convert::{ConvertError, Meaning};
 pub use error::{DecodeError, DecodeErrorKind};
-pub use json::to_json;
+pub use json::{double_to_json, float_to_json, to_json};
 pub use lenient::DecodeOptions;
 pub use paths::{SchemaPath, SchemaPaths, paths};
 pub use plan::{

@@ -229,9 +229,7 @@ impl Batches {
     /// Ends the iteration: stops its threads, and waits for them at most for `timeout`. Returns
     /// whether they have stopped; if not, this can be called again.
     pub fn stop_within(&mut self, timeout: Duration) -> bool {
-        self.flow.stop();
-        self.is_over = true;
-        self.join(Instant::now().checked_add(timeout))
+        self.stop_by(Instant::now().checked_add(timeout))
     }
 
     fn next_by(&mut self, deadline: Option<Instant>) -> Poll<Option<Result<Batch, Error>>> {
@@ -270,13 +268,13 @@ impl Batches {
     }
 
     fn stop(&mut self) {
-        self.flow.stop();
-        self.is_over = true;
-        self.join(None);
+        self.stop_by(None);
     }
 
-    /// Waits for the threads until `deadline`. Returns whether they have stopped.
-    fn join(&mut self, deadline: Option<Instant>) -> bool {
+    /// Stops the threads, and waits for them until `deadline`. Returns whether they have stopped.
+    fn stop_by(&mut self, deadline: Option<Instant>) -> bool {
+        self.flow.stop();
+        self.is_over = true;
         match self.workers.join(deadline) {
             Ok(false) => return false,
             Ok(true) => {}

@@ -14,8 +14,7 @@ use crate::ops::{EarlyBlock, Op};
 use crate::pieces::PieceBatch;
 use crate::planner::{BatchPlan, BlockRead, WindowSize};
 use crate::tuning::{
-    AHEAD_SHARE, ALIGNED_OP_TIME, FIRST_PIECE_ROWS, LARGE_BATCH_TIME, MOST_APART, OP_TIME,
-    PIECE_TIME, WAKE_TIME,
+    ALIGNED_OP_TIME, FIRST_PIECE_ROWS, LARGE_BATCH_TIME, MOST_APART, OP_TIME, PIECE_TIME, WAKE_TIME,
 };
 
 /// The planning thread's end of the flow.
@@ -26,12 +25,9 @@ use crate::tuning::{
 #[derive(Debug)]
 pub(crate) struct Sequence {
     flow: Arc<Flow>,
+    options: Options,
     workers: usize,
     is_shuffled: bool,
-    shuffle_buffer_size: u64,
-    /// Sizes that tests ask for.
-    op_rows: Option<u64>,
-    piece_rows: Option<u64>,
     /// Number of batches that were queued.
     queued: u64,
     /// Batches of the next op.
@@ -48,8 +44,6 @@ pub(crate) struct Sequence {
     delayed_ops: u64,
     longest: Early,
     delayed_bytes: u64,
-    /// The most bytes of payloads in delayed batches.
-    most_bytes: u64,
     /// Blocks that are to be prepared together.
     group: Vec<EarlyBlock>,
     group_records: u64,
@@ -94,9 +88,7 @@ impl Sequence {
             flow,
             workers: options.threads.max(1),
             is_shuffled: options.shuffle_buffer_size > 0,
-            shuffle_buffer_size: options.shuffle_buffer_size as u64,
-            op_rows: options.op_rows,
-            piece_rows: options.piece_rows,
+            options: options.clone(),
             queued: 0,
             next: Vec::new(),
             next_rows: 0,
@@ -108,7 +100,6 @@ impl Sequence {
             delayed_ops: 0,
             longest: Early::default(),
             delayed_bytes: 0,
-            most_bytes: options.memory_limit / AHEAD_SHARE,
             group: Vec::new(),
             group_records: 0,
         }
@@ -121,7 +112,7 @@ impl Sequence {
         let goes_on = self.goes_on(&plan);
         self.next.push(plan);
         self.note_unqueued();
-        if let Some(rows) = self.op_rows {
+        if let Some(rows) = self.options.op_rows {
             return if self.next_rows < rows {
                 Ok(())
             } else {
@@ -244,7 +235,7 @@ impl Sequence {
             ..
         } = self.longest;
         // The first batches are not delayed: the consumer waits for them.
-        if largest == 0 || self.queued == 0 || self.delayed_bytes > self.most_bytes {
+        if largest == 0 || self.queued == 0 || self.delayed_bytes > self.flow.memory.ahead_limit() {
             return true;
         }
         if self.delayed_ops <= self.workers as u64 {
@@ -309,7 +300,7 @@ impl Sequence {
         // Rows of the sequence from one read of the block to the next, and those under way.
         let between = read
             .records
-            .saturating_mul(self.shuffle_buffer_size.max(block))
+            .saturating_mul((self.options.shuffle_buffer_size as u64).max(block))
             / block;
         let under_way = op_rows.saturating_mul(self.workers as u64);
         (under_way > 2 * between).then(|| (read.records / 2).clamp(1, MOST_APART))
@@ -396,7 +387,7 @@ impl Sequence {
     /// The number of pieces of a batch.
     fn piece_count(&self, plan: &BatchPlan) -> u64 {
         let workers = self.workers as u64;
-        if let Some(rows) = self.piece_rows {
+        if let Some(rows) = self.options.piece_rows {
             return plan.rows / rows.max(1);
         }
         if workers == 1 || plan.reads.len() < 2 {

@@ -1,5 +1,6 @@
 //! Figures of an iteration, as its threads write them.
 
+use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -81,8 +82,24 @@ impl StatsHandle {
     }
 }
 
+/// The figures of an iteration, as its threads write them.
 #[derive(Debug)]
 pub(crate) struct Counters {
+    sums: Sums,
+    memory: Arc<Memory>,
+    costs: Arc<Costs>,
+    batch_rows: u64,
+    /// The most workers that work, as it was decided last.
+    pub(crate) threads: AtomicUsize,
+    is_automatic: bool,
+    /// For each worker, the number of rows that it has decoded.
+    worker_rows: Box<[AtomicU64]>,
+    started: Instant,
+}
+
+/// What begins with 0.
+#[derive(Debug, Default)]
+pub(crate) struct Sums {
     pub(crate) records: AtomicU64,
     pub(crate) batches: AtomicU64,
     pub(crate) file_bytes: AtomicU64,
@@ -93,24 +110,23 @@ pub(crate) struct Counters {
     pub(crate) decode: Nanos,
     pub(crate) consumer_wait: Nanos,
     pub(crate) batch_wait: Nanos,
-    tally: Mutex<Tally>,
-    dropped_records: AtomicU64,
-    memory: Arc<Memory>,
-    costs: Arc<Costs>,
-    batch_rows: u64,
-    pace: Nanos,
     /// Time that the planning thread waited for room.
     pub(crate) room_wait: Nanos,
-    /// The most workers that work, as it was decided last.
-    pub(crate) threads: AtomicUsize,
-    is_automatic: bool,
-    /// For each worker, the number of rows that it has decoded.
-    worker_rows: Box<[AtomicU64]>,
+    tally: Mutex<Tally>,
+    dropped_records: AtomicU64,
+    pub(crate) repeated_ops: AtomicU64,
     /// Number of workers that have begun.
-    begun: AtomicUsize,
-    repeated_ops: AtomicU64,
-    started: Instant,
+    pub(crate) begun: AtomicUsize,
+    pace: Nanos,
     took: Nanos,
+}
+
+impl Deref for Counters {
+    type Target = Sums;
+
+    fn deref(&self) -> &Sums {
+        &self.sums
+    }
 }
 
 impl Counters {
@@ -121,40 +137,20 @@ impl Counters {
         options: &Options,
     ) -> Self {
         Counters {
-            records: AtomicU64::new(0),
-            batches: AtomicU64::new(0),
-            file_bytes: AtomicU64::new(0),
-            prepared_bytes: AtomicU64::new(0),
-            prepared_records: AtomicU64::new(0),
-            read_wait: Nanos::default(),
-            prepare: Nanos::default(),
-            decode: Nanos::default(),
-            consumer_wait: Nanos::default(),
-            batch_wait: Nanos::default(),
-            tally: Mutex::default(),
-            dropped_records: AtomicU64::new(0),
+            sums: Sums::default(),
             memory,
             costs,
             batch_rows: options.batch_size.max(1) as u64,
-            pace: Nanos::default(),
-            room_wait: Nanos::default(),
             threads: AtomicUsize::new(workers),
             is_automatic: options.automatic,
             worker_rows: (0..workers).map(|_| AtomicU64::new(0)).collect(),
-            begun: AtomicUsize::new(0),
-            repeated_ops: AtomicU64::new(0),
             started: Instant::now(),
-            took: Nanos::default(),
         }
     }
 
     pub(crate) fn add_prepared(&self, bytes: u64, records: u64) {
         self.prepared_bytes.fetch_add(bytes, Relaxed);
         self.prepared_records.fetch_add(records, Relaxed);
-    }
-
-    pub(crate) fn begin_worker(&self) {
-        self.begun.fetch_add(1, Relaxed);
     }
 
     pub(crate) fn add_rows(&self, worker: usize, rows: u64) {
@@ -166,10 +162,6 @@ impl Counters {
             let mut all = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
             all.add(tally);
         }
-    }
-
-    pub(crate) fn add_repeated_op(&self) {
-        self.repeated_ops.fetch_add(1, Relaxed);
     }
 
     pub(crate) fn add_dropped_records(&self, records: u64) {
@@ -187,10 +179,8 @@ impl Counters {
     /// Notes the time that the consumer takes for a batch.
     pub(crate) fn set_pace(&self, pace: Duration) {
         // None is 0.
-        self.pace.0.store(
-            u64::try_from(pace.as_nanos()).unwrap_or(u64::MAX).max(1),
-            Relaxed,
-        );
+        let nanos = u64::try_from(pace.as_nanos()).unwrap_or(u64::MAX);
+        self.pace.0.store(nanos.max(1), Relaxed);
     }
 
     fn schedule(&self) -> Option<Schedule> {

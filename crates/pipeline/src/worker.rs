@@ -1,6 +1,7 @@
 //! A worker: takes ops, and decodes records into batches.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use atds_format::{Scratch, Tally};
@@ -197,7 +198,8 @@ impl Worker {
     fn run_again(&mut self, seq: u64, op: Op) {
         // What the batch has is not kept for the next.
         self.builder = self.builders.make();
-        self.context.flow.counters.add_repeated_op();
+        let repeated = &self.context.flow.counters.repeated_ops;
+        repeated.fetch_add(1, Relaxed);
         self.context.flow.run_again(seq, op);
     }
 

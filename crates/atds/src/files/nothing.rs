@@ -237,31 +237,28 @@ pub(super) fn hidden(files: &BTreeSet<PathBuf>, folders: &BTreeSet<PathBuf>) -> 
     ];
     let words = counts.into_iter().filter(|(count, _)| *count > 0);
     let words: Vec<_> = words.map(|(count, what)| counted(count, what)).collect();
-    let (were, such_as) = match files.len() + folders.len() {
-        1 => ("was", ""),
-        _ => ("were", "such as "),
-    };
-    let name = quoted(&first.file_name()?.to_string_lossy());
-    Some(format!(
-        "{} {were} skipped, {such_as}{name}",
-        words.join(" and ")
-    ))
+    let skipped = skipped(files.len() + folders.len(), first)?;
+    Some(format!("{} {skipped}", words.join(" and ")))
 }
 
 /// Files of a folder that were skipped although they may be Avro, in words.
 pub(super) fn alike(mut files: Vec<PathBuf>) -> Option<String> {
     files.sort();
     files.dedup();
-    let first = quoted(&files.first()?.file_name()?.to_string_lossy());
-    let (were, such_as) = match files.len() {
-        1 => ("was", ""),
-        _ => ("were", "such as "),
-    };
+    let skipped = skipped(files.len(), files.first()?)?;
     let count = counted(files.len(), "file");
     Some(format!(
-        "{count} not named *.avro {were} skipped, {such_as}{first}: to read such files, give a \
-         pattern for them too"
+        "{count} not named *.avro {skipped}: to read such files, give a pattern for them too"
     ))
+}
+
+/// Says of so many paths that they were skipped, and names the first.
+fn skipped(count: usize, first: &Path) -> Option<String> {
+    let name = quoted(&first.file_name()?.to_string_lossy());
+    Some(match count {
+        1 => format!("was skipped, {name}"),
+        _ => format!("were skipped, such as {name}"),
+    })
 }
 
 /// The contents of a folder and of the folders below it.

@@ -87,7 +87,7 @@ impl Flow {
 
     /// Says that a worker has begun to look for work.
     pub(crate) fn begin_worker(&self) {
-        self.counters.begin_worker();
+        self.counters.begun.fetch_add(1, Relaxed);
         self.lock().looking -= 1;
     }
 
