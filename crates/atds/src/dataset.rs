@@ -344,9 +344,8 @@ impl IntoIterator for &Dataset {
 /// The first error is the last item; the batches before it are whole. Dropping the iterator stops
 /// the threads and waits for them.
 pub struct Batches {
-    /// `None` if the iteration could not begin.
-    batches: Option<atds_pipeline::Batches>,
-    /// Why it could not.
+    batches: atds_pipeline::Batches,
+    /// Why the iteration could not begin: it has no batches.
     failed: Option<Error>,
     files: Arc<IterationFiles>,
     sampled: Arc<[Sampled]>,
@@ -369,9 +368,9 @@ impl Batches {
     fn start(settings: &Settings, epochs: impl RangeBounds<u64>) -> Self {
         let (caches, run) = (&settings.caches, &settings.run);
         let log = Arc::new(FaultLog::default());
-        let (claimed, failed) = match settings.inputs.claim() {
-            Ok(claimed) => (claimed, None),
-            Err(error) => (HashMap::new(), Some(error)),
+        let (claimed, failed, epochs) = match settings.inputs.claim() {
+            Ok(claimed) => (claimed, None, epochs),
+            Err(error) => (HashMap::new(), Some(error), 0..0),
         };
         let files = Arc::new(IterationFiles {
             files: settings.files.clone(),
@@ -395,18 +394,19 @@ impl Batches {
             None => run.threads.number(),
         };
         options.automatic = !matches!(run.threads, Threads::Fixed(_));
-        let batches = failed.is_none().then(|| {
-            let spec = settings.plans.spec().clone();
-            let mut pipeline = Pipeline::new(spec, files.clone(), options.clone());
-            pipeline = pipeline.with_costs(caches.costs.clone());
-            if run.keep_threads {
-                pipeline = pipeline.with_threads(caches.threads.clone());
-            }
-            pipeline.iter(epochs)
-        });
-        let pipeline = batches.as_ref().map(atds_pipeline::Batches::stats_handle);
+        let threads = options.threads;
+        let mut pipeline = Pipeline::new(settings.plans.spec().clone(), files.clone(), options);
+        pipeline = pipeline.with_costs(caches.costs.clone());
+        if run.keep_threads {
+            pipeline = pipeline.with_threads(caches.threads.clone());
+        }
+        let batches = pipeline.iter(epochs);
         Batches {
-            stats: StatsHandle::new(pipeline, files.clone(), options.threads),
+            stats: StatsHandle {
+                pipeline: batches.stats_handle(),
+                files: files.clone(),
+                threads,
+            },
             batches,
             failed,
             files,
@@ -435,10 +435,10 @@ impl Batches {
     /// The next item of the iterator, or [`Poll::Pending`] if it is not ready after `timeout`; then
     /// call this again. A `timeout` of zero does not wait.
     pub fn next_within(&mut self, timeout: Duration) -> Poll<Option<Result<Batch, Error>>> {
-        let Some(batches) = &mut self.batches else {
-            return Poll::Ready(self.failed.take().map(Err));
-        };
-        let next = batches.next_within(timeout);
+        if let Some(error) = self.failed.take() {
+            return Poll::Ready(Some(Err(error)));
+        }
+        let next = self.batches.next_within(timeout);
         if matches!(next, Poll::Ready(None | Some(Err(_)))) {
             self.end();
         }
@@ -448,8 +448,7 @@ impl Batches {
     /// Ends the iteration: stops its threads, and waits for them at most for `timeout`. Returns
     /// whether they have stopped; if not, this can be called again.
     pub fn stop_within(&mut self, timeout: Duration) -> bool {
-        let batches = self.batches.as_mut();
-        let stopped = batches.is_none_or(|batches| batches.stop_within(timeout));
+        let stopped = self.batches.stop_within(timeout);
         if stopped {
             self.end();
         }
@@ -484,7 +483,7 @@ impl std::iter::FusedIterator for Batches {}
 impl Drop for Batches {
     fn drop(&mut self) {
         // The threads stop before the figures are logged.
-        drop(self.batches.take());
+        self.batches.stop_within(Duration::MAX);
         self.end();
     }
 }

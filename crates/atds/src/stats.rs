@@ -75,10 +75,9 @@ impl Stats {
 /// Reads the figures of one iteration, from any thread and without the iterator.
 #[derive(Clone)]
 pub struct StatsHandle {
-    /// `None` if the iteration could not begin.
-    pipeline: Option<atds_pipeline::StatsHandle>,
-    files: Arc<IterationFiles>,
-    threads: usize,
+    pub(crate) pipeline: atds_pipeline::StatsHandle,
+    pub(crate) files: Arc<IterationFiles>,
+    pub(crate) threads: usize,
 }
 
 impl fmt::Debug for StatsHandle {
@@ -92,31 +91,15 @@ impl fmt::Debug for StatsHandle {
 }
 
 impl StatsHandle {
-    pub(crate) fn new(
-        pipeline: Option<atds_pipeline::StatsHandle>,
-        files: Arc<IterationFiles>,
-        threads: usize,
-    ) -> Self {
-        StatsHandle {
-            pipeline,
-            files,
-            threads,
-        }
-    }
-
     /// What each thread does now, or waits for, and what holds how much memory: some lines for people.
     /// It waits for no thread of the iteration, so it can be called while the iteration is stuck.
     pub fn describe_waits(&self) -> String {
-        match &self.pipeline {
-            Some(pipeline) => pipeline.describe_waits(),
-            None => "the iteration could not begin\n".to_owned(),
-        }
+        self.pipeline.describe_waits()
     }
 
     /// Figures up to now, or of the whole iteration once it has ended.
     pub fn stats(&self) -> Stats {
-        let stats = self.pipeline.as_ref().map(|pipeline| pipeline.stats());
-        let stats = stats.unwrap_or_default();
+        let stats = self.pipeline.stats();
         Stats {
             records: stats.records,
             steps: stats.batches,
