@@ -368,9 +368,9 @@ impl Batches {
     fn start(settings: &Settings, epochs: impl RangeBounds<u64>) -> Self {
         let (caches, run) = (&settings.caches, &settings.run);
         let log = Arc::new(FaultLog::default());
-        let (claimed, failed, epochs) = match settings.inputs.claim() {
-            Ok(claimed) => (claimed, None, epochs),
-            Err(error) => (HashMap::new(), Some(error), 0..0),
+        let (claimed, failed) = match settings.inputs.claim() {
+            Ok(claimed) => (claimed, None),
+            Err(error) => (HashMap::new(), Some(error)),
         };
         let files = Arc::new(IterationFiles {
             files: settings.files.clone(),
@@ -400,7 +400,10 @@ impl Batches {
         if run.keep_threads {
             pipeline = pipeline.with_threads(caches.threads.clone());
         }
-        let batches = pipeline.iter(epochs);
+        let batches = match &failed {
+            None => pipeline.iter(epochs),
+            Some(_) => pipeline.iter(0..0),
+        };
         Batches {
             stats: StatsHandle {
                 pipeline: batches.stats_handle(),
