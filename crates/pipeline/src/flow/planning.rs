@@ -1,0 +1,174 @@
+//! What the planning thread asks of the flow: it queues ops, and waits for room and for memory.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use super::{Finished, Flow, NoLease, State, WaitsFor, wait};
+use crate::Error;
+use crate::error::Stop;
+use crate::memory::Lease;
+use crate::ops::{Op, Queued, Read};
+use crate::sync::MutexGuard;
+use crate::tuning::{PIECE_TIME, QUEUED_OPS};
+use crate::watch::What;
+
+impl Flow {
+    /// Has a worker do `read`, before any op. Returns at once.
+    pub(crate) fn read(&self, read: Read) {
+        let mut state = self.lock();
+        state.reads.push_back(read);
+        let worker = self.next_worker(&mut state);
+        drop(state);
+        self.wake(worker);
+    }
+
+    /// The next read that no worker has begun.
+    pub(crate) fn take_read(&self) -> Option<Read> {
+        self.lock().reads.pop_front()
+    }
+
+    /// Queues an op, with the bytes of all payloads until each batch that it begins was drawn. Waits
+    /// while enough ops wait.
+    pub(crate) fn push(&self, op: Op, totals: &[u64]) -> Result<(), Stop> {
+        let mut state = self.lock();
+        while !self.is_stopped() && state.queue.len() >= self.most_queued(&state) {
+            state = self.wait_for_room(state, WaitsFor::Queue);
+        }
+        // After an error nothing more is given out.
+        if self.is_stopped() || state.is_planned {
+            return Err(Stop::Cancelled);
+        }
+        for &total in totals {
+            state.batches.push_back(None);
+            state.totals.push_back(total);
+        }
+        let seq = state.next_seq;
+        state.next_seq += 1;
+        state.queue.push_back(Queued {
+            seq,
+            op,
+            is_alone: false,
+        });
+        // Whether its memory is there is found by the worker.
+        let worker = self.next_worker(&mut state);
+        drop(state);
+        self.wake(worker);
+        self.watch.write_some();
+        Ok(())
+    }
+
+    /// Says which of the batches that were drawn is the first that is not queued, by the bytes of all
+    /// payloads until then.
+    pub(crate) fn set_unqueued(&self, total: Option<u64>) {
+        self.unqueued.store(total.unwrap_or(u64::MAX), Relaxed);
+    }
+
+    /// A lease of `bytes` for a payload or a read, if there is memory for it. `total` are the bytes of
+    /// all payloads and reads before.
+    pub(crate) fn try_lease_ahead(&self, total: u64, bytes: u64) -> Option<Lease> {
+        let is_ahead = self.is_ahead(&self.lock(), total, bytes);
+        is_ahead
+            .then(|| Lease::try_new(&self.memory, bytes))
+            .flatten()
+    }
+
+    /// The same, waited for. What the next batch cannot do without may take all that is left. So that
+    /// memory comes back, all that was planned must be queued.
+    pub(crate) fn lease_ahead(&self, total: u64, bytes: u64) -> Result<Lease, NoLease> {
+        let mut state = self.lock();
+        loop {
+            if self.is_stopped() || state.has_failed {
+                return Err(NoLease::Cancelled);
+            }
+            let is_starved = state.is_starved();
+            if (is_starved || self.is_ahead(&state, total, bytes))
+                && let Some(lease) = Lease::try_new(&self.memory, bytes)
+            {
+                return Ok(lease);
+            }
+            if is_starved {
+                let prepared = state.windows.prepared();
+                return Err(NoLease::Exceeded { prepared });
+            }
+            state = self.wait_for_room(state, WaitsFor::Memory);
+        }
+    }
+
+    /// Whether `bytes` more are not too much ahead of the first batch that is not finished.
+    pub(super) fn is_ahead(&self, state: &State, total: u64, bytes: u64) -> bool {
+        let unqueued = self.unqueued.load(Relaxed);
+        let until = state.totals.get(state.ready).copied().unwrap_or(unqueued);
+        let ahead = total.saturating_sub(until) + self.partly_used;
+        let ahead = ahead.saturating_add(bytes);
+        // Without an unfinished batch, the next to be drawn needs it.
+        until == u64::MAX || ahead <= self.memory.ahead_limit()
+    }
+
+    /// Whether there are several workers.
+    pub(crate) fn has_workers(&self) -> bool {
+        self.workers > 1
+    }
+
+    /// Whether the workers and the consumer wait for the planning thread.
+    pub(crate) fn is_starved(&self) -> bool {
+        self.lock().is_starved()
+    }
+
+    /// Says that all ops are queued; `error` follows the last batch.
+    pub(crate) fn end(&self, error: Option<Error>) {
+        let mut state = self.lock();
+        if let Some(error) = error {
+            let finished = Finished::error(Some(error), None);
+            state.batches.push_back(Some(finished));
+            state.count_ready(&self.memory);
+        }
+        state.is_planned = true;
+        // What was read ahead of an error.
+        let reads = std::mem::take(&mut state.reads);
+        drop(state);
+        drop(reads);
+        self.batches_changed.notify_all();
+        self.wake_all();
+    }
+
+    /// Time that the planning thread has waited.
+    pub(crate) fn planner_waited(&self) -> Duration {
+        self.counters.room_wait.get() + self.counters.read_wait.get()
+    }
+
+    pub(super) fn wait_for_room<'a>(
+        &self,
+        mut state: MutexGuard<'a, State>,
+        waits_for: WaitsFor,
+    ) -> MutexGuard<'a, State> {
+        state.waiting.planner = Some(waits_for);
+        let _waits = self.watch.begin(match waits_for {
+            WaitsFor::Queue => What::ForRoom,
+            WaitsFor::Memory => What::ForMemory,
+        });
+        let room_wait = &self.counters.room_wait;
+        let mut state = room_wait.time(|| wait(&self.room_changed, state));
+        state.waiting.planner = None;
+        state
+    }
+
+    /// Number of ops that may wait to start: few until the first is measured, since the sizes of ops
+    /// follow from what is measured, and few that take long, since others are planned meanwhile.
+    pub(super) fn most_queued(&self, state: &State) -> usize {
+        let is_long = |queued: &Queued| queued.op.rows() > self.costs.rows_in(PIECE_TIME);
+        match self.costs.is_measured() && !state.queue.back().is_some_and(is_long) {
+            true => self.workers * QUEUED_OPS,
+            false => self.workers,
+        }
+    }
+
+    /// Whether to wake the planning thread. It queues several ops when it is awake, since waking it
+    /// takes longer than planning an op.
+    pub(super) fn wakes_planner(&self, state: &State) -> bool {
+        match state.waiting.planner {
+            None => false,
+            Some(WaitsFor::Queue) => state.queue.len() <= self.most_queued(state) / 2,
+            Some(WaitsFor::Memory) => true,
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! What workers ask of the flow: they take ops and reads, and give back batches or what they made.
+
+use super::{Denied, Finished, Flow, State, wait};
+use crate::block::SharedPayload;
+use crate::delays;
+use crate::memory::Lease;
+use crate::ops::{Op, Queued, Work};
+use crate::sync::{Instant, MutexGuard};
+use crate::watch::What;
+
+impl Flow {
+    /// The next read, or the next op with a lease of what it is estimated to need, waited for; `None`
+    /// if there are no more.
+    pub(crate) fn next_work(&self, worker: usize) -> Option<Work> {
+        let mut state = self.lock();
+        loop {
+            if self.is_stopped() {
+                return None;
+            }
+            if let Some(read) = state.reads.pop_front() {
+                let next = self.next_worker(&mut state);
+                drop(state);
+                self.wake(next);
+                return Some(Work::Read(read));
+            }
+            if self.may_start(&state)
+                && let Some(lease) = self.start_lease(&state)
+            {
+                let queued = state.queue.pop_front()?;
+                state.running += 1;
+                if queued.is_alone {
+                    state.is_alone = true;
+                    self.memory.set_scarce(true);
+                }
+                let next = self.next_worker(&mut state);
+                let planner = self.wakes_planner(&state);
+                drop(state);
+                self.wake(next);
+                if planner {
+                    self.room_changed.notify_one();
+                }
+                return Some(Work::Op(queued, lease));
+            }
+            if state.is_planned && state.queue.is_empty() {
+                return None;
+            }
+            state.parked.push(worker);
+            let _waits = self.watch.begin(What::ForOp);
+            while state.parked.contains(&worker) {
+                state = wait(&self.worker_changed[worker], state);
+            }
+            state.looking -= 1;
+        }
+    }
+
+    /// Whether a worker has something to do, if its memory is there.
+    pub(super) fn has_work(&self, state: &State) -> bool {
+        !state.reads.is_empty() || self.may_start(state)
+    }
+
+    /// Whether the first op of the queue can start, if its memory is there.
+    pub(super) fn may_start(&self, state: &State) -> bool {
+        let Some(queued) = state.queue.front() else {
+            return false;
+        };
+        if state.ready >= self.prefetch && !queued.op.is_prepare() {
+            return false;
+        }
+        state.running == 0
+            || !state.is_alone && !queued.is_alone && state.running < self.wanted(state)
+    }
+
+    /// A lease of what the first op of the queue is estimated to need. Where no op runs, and for what
+    /// can be left out, nothing is fine.
+    pub(super) fn start_lease(&self, state: &State) -> Option<Lease> {
+        let queued = state.queue.front()?;
+        if queued.is_alone || queued.op.is_prepare() {
+            return Some(Lease::none(&self.memory));
+        }
+        let lease = Lease::try_new(&self.memory, queued.op.estimate());
+        let is_next = state.running == 0 && state.ready == 0;
+        lease.or_else(|| is_next.then(|| Lease::none(&self.memory)))
+    }
+
+    /// Grows the lease of a running op to `bytes`.
+    pub(crate) fn grow(&self, lease: &mut Lease, bytes: u64, is_alone: bool) -> Result<(), Denied> {
+        if lease.try_grow(bytes) {
+            return Ok(());
+        }
+        if !is_alone {
+            return Err(Denied::Again);
+        }
+        let mut state = self.lock();
+        loop {
+            if self.is_stopped() || state.has_failed {
+                return Err(Denied::Cancelled);
+            }
+            if lease.try_grow(bytes) {
+                return Ok(());
+            }
+            if state.ready == 0 {
+                return Err(Denied::Exceeded);
+            }
+            // Batches that are ready are in the way, until the consumer takes them.
+            state = self.wait_for_turn(state, What::ForMemory);
+        }
+    }
+
+    /// Waits until no batch is ready. Returns whether any was.
+    pub(crate) fn wait_for_consumer(&self) -> Result<bool, Denied> {
+        let mut state = self.lock();
+        let has_ready = state.ready > 0;
+        while state.ready > 0 {
+            if self.is_stopped() || state.has_failed {
+                return Err(Denied::Cancelled);
+            }
+            state = self.wait_for_turn(state, What::ForMemory);
+        }
+        Ok(has_ready)
+    }
+
+    /// Gives a batch of op `seq` to the consumer's side, unless memory is so scarce that it must be
+    /// made again. A batch before which others are missing counts as made early, and waits here if too
+    /// much is. The consumer is woken if `wakes`: for small batches, waking it takes longer than making
+    /// one.
+    pub(crate) fn finish_batch(
+        &self,
+        seq: u64,
+        number: u64,
+        mut finished: Finished,
+        wakes: bool,
+    ) -> Result<(), Denied> {
+        let mut state = self.lock();
+        let at = loop {
+            let at = number.checked_sub(state.first);
+            let at = at.filter(|&at| at < state.batches.len() as u64);
+            let Some(at) = at.filter(|_| !self.is_stopped()) else {
+                return Err(Denied::Cancelled);
+            };
+            let bytes = finished.lease.as_ref().map_or(0, Lease::bytes);
+            if at == state.ready as u64 {
+                break at;
+            }
+            if self.memory.try_add_early(bytes) {
+                match &mut finished.need {
+                    Some(need) => need.early += bytes,
+                    None => self.memory.remove_early(bytes),
+                }
+                break at;
+            }
+            if state.queue.front().is_some_and(|first| first.seq < seq) {
+                // An earlier op waits until no other runs.
+                return Err(Denied::Again);
+            }
+            state = self.wait_for_turn(state, What::ForEarlier(number));
+        };
+        if let Some(slot) = state.batches.get_mut(at as usize) {
+            *slot = Some(finished);
+        }
+        let before = state.ready;
+        state.count_ready(&self.memory);
+        let is_new = state.ready > before;
+        let wakes = (wakes || state.has_failed) && state.waiting.consumer && state.ready > 0;
+        let planner = is_new && self.wakes_planner(&state);
+        let turn = is_new && state.waiting.for_turn > 0;
+        let all = state.has_failed;
+        drop(state);
+        delays::hand_over();
+        if wakes {
+            self.batches_changed.notify_one();
+        }
+        if planner {
+            self.room_changed.notify_one();
+        }
+        if turn || all {
+            self.turn_changed.notify_all();
+        }
+        if all {
+            self.wake_all();
+        }
+        Ok(())
+    }
+
+    /// Waits until other batches are finished or given out, or other ops end.
+    pub(super) fn wait_for_turn<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        what: What,
+    ) -> MutexGuard<'a, State> {
+        let _waits = self.watch.begin(what);
+        if state.waiting.consumer && state.ready > 0 {
+            self.batches_changed.notify_one();
+        }
+        state.waiting.for_turn += 1;
+        state = wait(&self.turn_changed, state);
+        state.waiting.for_turn -= 1;
+        state
+    }
+
+    /// Puts an op that has given back what it made before all that have not started. It starts when no
+    /// other runs.
+    pub(crate) fn run_again(&self, seq: u64, op: Op) {
+        let mut state = self.lock();
+        if self.is_stopped() || state.has_failed {
+            return;
+        }
+        let at = state.queue.partition_point(|queued| queued.seq < seq);
+        let queued = Queued {
+            seq,
+            op,
+            is_alone: true,
+        };
+        state.queue.insert(at, queued);
+        drop(state);
+        delays::hand_over();
+        // Ops that wait for their turn give back, too.
+        self.turn_changed.notify_all();
+    }
+
+    /// Ends a running op.
+    pub(crate) fn finish_op(&self) {
+        let mut state = self.lock();
+        state.running -= 1;
+        if state.running == 0 {
+            if std::mem::take(&mut state.is_alone) {
+                self.memory.set_scarce(false);
+            }
+            if state.ready >= self.prefetch && !state.queue.is_empty() {
+                state.full_since = Some(Instant::now());
+            }
+        }
+        let consumer = state.waiting.consumer && state.ready > 0;
+        let planner = self.wakes_planner(&state);
+        let worker = self.next_worker(&mut state);
+        let is_over = state.is_planned && state.queue.is_empty() && !state.parked.is_empty();
+        drop(state);
+        delays::hand_over();
+        if consumer {
+            self.batches_changed.notify_one();
+        }
+        if planner {
+            self.room_changed.notify_one();
+        }
+        self.wake(worker);
+        if is_over {
+            self.wake_all();
+        }
+    }
+
+    /// Wakes the workers that wait for a payload that was just prepared.
+    pub(crate) fn notify_prepared(&self) {
+        let waits = self.lock().waiting.for_prepare > 0;
+        delays::hand_over();
+        if waits {
+            self.prepared_changed.notify_all();
+        }
+    }
+
+    /// Waits until `payload` is prepared by the worker that has claimed it, or that one gives up.
+    pub(crate) fn wait_for_prepare(&self, payload: &SharedPayload) -> Result<(), Denied> {
+        let mut state = self.lock();
+        while payload.prepared().is_none() && payload.is_claimed() {
+            if self.is_stopped() {
+                return Err(Denied::Cancelled);
+            }
+            state.waiting.for_prepare += 1;
+            state = wait(&self.prepared_changed, state);
+            state.waiting.for_prepare -= 1;
+        }
+        Ok(())
+    }
+}
