@@ -1,5 +1,6 @@
-//! Processor time of the planning thread in µs a record, beside that of one worker: `ads` files, null.
-//! Linux only. Arguments: seconds for each line, and a text that the line's name must have.
+//! Processor time of the planning thread in µs a record, beside that of the workers: `ads` files, null.
+//! Linux only. Arguments: seconds for each line, a text that the line's name must have, and the number of
+//! workers.
 
 use std::fs;
 use std::time::Instant;
@@ -14,8 +15,9 @@ fn main() {
     let mut args = std::env::args().skip(1);
     let seconds = args.next().map_or(2.0, |arg| arg.parse().expect("seconds"));
     let only = args.next().unwrap_or_default();
+    let threads = args.next().map_or(1, |arg| arg.parse().expect("workers"));
     println!(
-        "| block bytes | files | batch | of | planning thread | worker |\n|---|---|---|---|---|---|"
+        "| block bytes | files | batch | of | planning thread | workers |\n|---|---|---|---|---|---|"
     );
     for block_bytes in [16_000, 40_000, 1_000_000] {
         let mut options = GenerateOptions::new(Preset::Ads, RECORDS);
@@ -31,19 +33,19 @@ fn main() {
                 let dataset = Dataset::builder(files.folder(), batch)
                     .features(Preset::Ads.features())
                     .shuffle_buffer_size(buffer)
-                    .threads(Threads::Fixed(1))
+                    .threads(Threads::Fixed(threads))
                     .mmap(mmap)
                     .epochs(1_000_000)
                     .build()
                     .expect("a dataset of the preset");
-                let [planner, worker] = times(&dataset, seconds);
-                println!("| {name} | {planner:.3} | {worker:.3} |");
+                let [planner, workers] = times(&dataset, seconds);
+                println!("| {name} | {planner:.3} | {workers:.3} |");
             }
         }
     }
 }
 
-/// Time of the planning thread and of the worker, in µs a record.
+/// Time of the planning thread and of the workers, in µs a record.
 fn times(dataset: &Dataset, seconds: f64) -> [f64; 2] {
     let mut batches = dataset.iter();
     let mut next = || match batches.next() {
@@ -64,7 +66,7 @@ fn times(dataset: &Dataset, seconds: f64) -> [f64; 2] {
     [0, 1].map(|thread| (after[thread] - before[thread]) as f64 / 1e3 / records as f64)
 }
 
-/// Processor time in ns that the planning thread and the worker have had.
+/// Processor time in ns that the planning thread and the workers have had.
 fn thread_times() -> [u64; 2] {
     let mut times = [0; 2];
     for task in fs::read_dir("/proc/self/task").expect("Linux") {

@@ -13,8 +13,10 @@ use crate::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, OnceLock};
 use crate::tuning::{BLOCK_BYTES, MAX_HINTS, MAX_PAIRS};
 use crate::{Error, ErrorKind};
 
-/// What the blocks of one file and schema have in common.
+/// What the blocks of one file and schema have in common. It does not share a cache line with the counts
+/// of its `Arc`, which change with each block.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(crate) struct FileContext {
     pub(crate) location: Location,
     pub(crate) decoder: Arc<dyn Decoder>,

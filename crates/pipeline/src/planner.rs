@@ -20,6 +20,8 @@ pub(crate) struct BlockRead {
     pub(crate) first: u64,
     /// Number of records.
     pub(crate) records: u64,
+    /// Bytes that the payload counts for in the window.
+    pub(crate) window_bytes: u64,
     /// Whether no other batch reads the block, and no other block has its payload.
     pub(crate) is_only: bool,
     /// Whether no earlier batch reads the block.
@@ -86,34 +88,43 @@ struct Shuffled {
     slots: Vec<Option<Slot>>,
 }
 
-/// A block of the window.
+/// A block of the window. It has all that a draw looks at: the block itself has left the caches.
 #[derive(Debug)]
 struct Slot {
     block: Arc<Block>,
     /// The records that are unread.
     unread: Range<u64>,
+    window_bytes: u64,
     is_read: bool,
+    is_shared: bool,
     prepares: bool,
 }
 
 impl Slot {
-    /// Takes the next `records` records.
-    fn read(&mut self, records: u64) -> BlockRead {
-        let first = self.unread.start;
-        self.unread.start += records;
-        let is_first = !std::mem::replace(&mut self.is_read, true);
-        let begins_payload = is_first && self.block.payload.begin();
-        BlockRead {
-            block: self.block.clone(),
+    /// Takes the next `records` records. Returns the slot, too, if it has more.
+    fn read(self, records: u64) -> (BlockRead, Option<Slot>) {
+        let Slot { block, unread, .. } = self;
+        let (first, left) = (unread.start, unread.start + records..unread.end);
+        let (is_first, is_last) = (!self.is_read, left.is_empty());
+        let slot = (!is_last).then(|| Slot {
+            block: block.clone(),
+            unread: left,
+            is_read: true,
+            ..self
+        });
+        let read = BlockRead {
             first,
             records,
-            is_only: is_first && self.unread.is_empty() && !self.block.payload.is_shared,
+            window_bytes: self.window_bytes,
+            is_only: is_first && is_last && !self.is_shared,
             is_first,
-            is_last: self.unread.is_empty(),
-            begins_payload,
-            ends_payload: self.unread.is_empty() && self.block.payload.leave(),
+            is_last,
+            begins_payload: is_first && (!self.is_shared || block.payload.begin()),
+            ends_payload: is_last && (!self.is_shared || block.payload.leave()),
             prepares: self.prepares,
-        }
+            block,
+        };
+        (read, slot)
     }
 }
 
@@ -150,7 +161,11 @@ impl Planner {
             Order::Shuffled(shuffled) => shuffled.slots.drain(..).flatten().collect(),
         };
         for slot in left {
-            self.let_go(&slot.block);
+            if slot.is_shared {
+                self.let_go(&slot.block);
+            } else {
+                self.leave(&slot.block, slot.is_read);
+            }
         }
         match &mut self.order {
             Order::InOrder(_) => {}
@@ -180,23 +195,28 @@ impl Planner {
     /// Keeps a payload in the window, for blocks of it that come later.
     pub(crate) fn keep(&mut self, block: &Block) {
         let payload = &block.payload;
-        if payload.enter() {
+        if !payload.is_shared || payload.enter() {
             let bytes = payload.window_bytes();
             self.window.bytes += bytes;
             self.window.total += bytes;
         }
     }
 
-    /// Ends [`keep`](Self::keep) for the payload of `block`.
+    /// Ends [`keep`](Self::keep) for the payload of `block`, which other blocks may share.
     pub(crate) fn let_go(&mut self, block: &Block) {
+        let is_begun = block.payload.is_begun();
+        if block.payload.leave() {
+            self.leave(block, is_begun);
+        }
+    }
+
+    /// Has a payload leave the window that is not read to its end.
+    fn leave(&mut self, block: &Block, is_begun: bool) {
         let payload = &block.payload;
-        let is_begun = payload.is_begun();
-        if payload.leave() {
-            if is_begun && block.file.decoder.prepares() {
-                self.window.left.push(payload.size.clone());
-            } else {
-                self.window.bytes -= payload.window_bytes();
-            }
+        if is_begun && block.file.decoder.prepares() {
+            self.window.left.push(payload.size.clone());
+        } else {
+            self.window.bytes -= payload.window_bytes();
         }
     }
 
@@ -206,6 +226,8 @@ impl Planner {
         let records = unread.end - unread.start;
         let slot = Slot {
             prepares: block.file.decoder.prepares(),
+            window_bytes: block.payload.window_bytes(),
+            is_shared: block.payload.is_shared,
             block,
             unread,
             is_read: false,
@@ -263,7 +285,7 @@ impl Planner {
             true => read.begins_payload,
             false => read.ends_payload,
         });
-        let bytes = read.map(|read| read.block.payload.window_bytes());
+        let bytes = read.map(|read| read.window_bytes);
         self.window.bytes -= bytes.sum::<u64>();
         BatchPlan {
             rows,
@@ -275,15 +297,17 @@ impl Planner {
 
 /// Takes the next `rows` records of the window.
 fn take_in_order(slots: &mut VecDeque<Slot>, rows: u64) -> Vec<BlockRead> {
-    let (mut reads, mut left) = (Vec::new(), rows);
+    // A batch is drawn as soon as its blocks are here.
+    let (mut reads, mut left) = (Vec::with_capacity(slots.len().min(rows as usize)), rows);
     while left > 0
-        && let Some(slot) = slots.front_mut()
+        && let Some(slot) = slots.pop_front()
     {
         let records = left.min(slot.unread.end - slot.unread.start);
-        reads.push(slot.read(records));
+        let (read, slot) = slot.read(records);
+        reads.push(read);
         left -= records;
-        if slot.unread.is_empty() {
-            slots.pop_front();
+        if let Some(slot) = slot {
+            slots.push_front(slot);
         }
     }
     reads
@@ -302,11 +326,10 @@ impl Shuffled {
         let Shuffled { window, slots, .. } = self;
         let mut reads = Vec::with_capacity(slots.len().min(rows as usize));
         window.draw(rows, |at, records| {
-            if let Some(slot) = &mut slots[at] {
-                reads.push(slot.read(records));
-                if slot.unread.is_empty() {
-                    slots[at] = None;
-                }
+            if let Some(slot) = slots[at].take() {
+                let (read, slot) = slot.read(records);
+                reads.push(read);
+                slots[at] = slot;
             }
         });
         reads

@@ -14,7 +14,7 @@ use crate::ops::{EarlyBlock, Op};
 use crate::pieces::PieceBatch;
 use crate::planner::{BatchPlan, BlockRead, WindowSize};
 use crate::tuning::{
-    ALIGNED_OP_TIME, FIRST_PIECE_ROWS, LARGE_BATCH_TIME, MOST_APART, OP_TIME, PIECE_TIME, WAKE_TIME,
+    ALIGNED_OP_TIME, FIRST_PIECE_ROWS, LARGE_BATCH_TIME, MOST_APART, PIECE_TIME, WAKE_TIME, op_time,
 };
 
 /// The planning thread's end of the flow.
@@ -27,6 +27,7 @@ pub(crate) struct Sequence {
     flow: Arc<Flow>,
     options: Options,
     workers: usize,
+    op_time: Duration,
     is_shuffled: bool,
     /// Number of batches that were queued.
     queued: u64,
@@ -87,6 +88,7 @@ impl Sequence {
         Sequence {
             flow,
             workers: options.threads.max(1),
+            op_time: op_time(options.threads),
             is_shuffled: options.shuffle_buffer_size > 0,
             options: options.clone(),
             queued: 0,
@@ -120,8 +122,8 @@ impl Sequence {
             };
         }
         // Of several such batches, more would be ready at once than other ops may start beside.
-        let is_large = self.workers > 1 && rows >= self.flow.costs.rows_in(OP_TIME / 2);
-        if !is_large && self.next_rows < self.flow.costs.rows_in(OP_TIME) {
+        let is_large = self.workers > 1 && rows >= self.flow.costs.rows_in(self.op_time / 2);
+        if !is_large && self.next_rows < self.flow.costs.rows_in(self.op_time) {
             return Ok(());
         }
         if goes_on && self.next_rows < self.flow.costs.rows_in(ALIGNED_OP_TIME) {
@@ -134,9 +136,9 @@ impl Sequence {
     /// block, and another worker would skip the records before it.
     fn goes_on(&self, plan: &BatchPlan) -> bool {
         let last = plan.reads.last();
-        let is_within = last
-            .is_some_and(|read| !read.is_last && !read.is_first && read.block.records > plan.rows);
-        is_within && !self.is_shuffled && self.workers > 1
+        let is_within =
+            |read: &BlockRead| !read.is_last && !read.is_first && read.block.records > plan.rows;
+        !self.is_shuffled && self.workers > 1 && last.is_some_and(is_within)
     }
 
     /// Queues all batches, since it may take a while until there is another.
@@ -281,7 +283,8 @@ impl Sequence {
                 });
                 self.group_records += block.records;
                 let ns = self.flow.costs.prepare_ns(self.group_records);
-                let is_long = ns >= OP_TIME.as_nanos() as u64 || !self.flow.costs.is_measured();
+                let is_long =
+                    ns >= self.op_time.as_nanos() as u64 || !self.flow.costs.is_measured();
                 if is_long && self.group.len() >= block.file.decoder.group() {
                     self.end_group()?;
                 }
@@ -432,5 +435,5 @@ impl Sequence {
 fn payload_bytes(plans: &[BatchPlan]) -> u64 {
     let reads = plans.iter().flat_map(|plan| &plan.reads);
     let first = reads.filter(|read| read.is_first);
-    first.map(|read| read.block.payload.bytes).sum()
+    first.map(|read| read.window_bytes).sum()
 }

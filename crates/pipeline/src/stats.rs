@@ -11,7 +11,7 @@ use atds_sched::{Costs, Schedule};
 use crate::Options;
 use crate::flow::Flow;
 use crate::memory::Memory;
-use crate::tuning::OP_TIME;
+use crate::tuning::op_time;
 
 /// Figures of an iteration up to now.
 #[derive(Clone, Debug, Default)]
@@ -186,8 +186,9 @@ impl Counters {
     fn schedule(&self) -> Option<Schedule> {
         let pace = Some(self.pace.get()).filter(|pace| !pace.is_zero());
         let threads = self.threads.load(Relaxed).min(self.worker_rows.len());
+        let op_time = op_time(self.worker_rows.len());
         let threads = (threads, self.worker_rows.len(), self.is_automatic);
-        self.costs.schedule(threads, OP_TIME, self.batch_rows, pace)
+        self.costs.schedule(threads, op_time, self.batch_rows, pace)
     }
 
     pub(crate) fn snapshot(&self) -> Stats {

@@ -5,7 +5,13 @@ use std::time::Duration;
 /// Time that one op takes at least. Handing an op over costs some microseconds, and an op that shares a
 /// block with the one before may wait for its prepare: 1 ms makes both a few percent. With 200 µs, 16
 /// sleeping workers with batches of 16 and blocks of 9 lost 5 % more.
-pub(crate) const OP_TIME: Duration = Duration::from_millis(1);
+const OP_TIME: Duration = Duration::from_millis(1);
+
+/// Time that one op takes at least where there are `workers` workers. One alone waits for no other, so
+/// that less is read and made ahead of it.
+pub(crate) fn op_time(workers: usize) -> Duration {
+    if workers <= 1 { WAKE_TIME } else { OP_TIME }
+}
 
 /// Time after which a worker with small batches wakes the consumer, which takes several then, and of a
 /// piece of the first batch: waking a thread takes a quarter of it.

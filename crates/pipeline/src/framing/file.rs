@@ -208,11 +208,12 @@ impl Framing {
         self.push(file, framed, BlockPayload::Own(payload), records)
     }
 
-    /// Whether payloads stay in the window for so long that it matters what they keep: only if the window
-    /// takes much of the memory.
+    /// Whether payloads stay in the window for so long that it matters what they keep. With several
+    /// workers, which would wait for the copies, only if the window takes much of the memory.
     fn is_long_in_window(&self) -> bool {
         let few = self.flow.memory.limit() / KEPT_SHARE;
-        self.options.shuffle_buffer_size > 0 && self.planner.expected_bytes() > few
+        let is_large = || self.planner.expected_bytes() > few;
+        self.options.shuffle_buffer_size > 0 && (!self.flow.has_workers() || is_large())
     }
 }
 
