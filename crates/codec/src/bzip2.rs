@@ -7,6 +7,15 @@ use crate::{Codec, CompressError, DecompressBuffer, DecompressError};
 
 const CODEC: Codec = Codec::Bzip2;
 
+/// Bytes that the decoder of `payload` takes: four for each byte of a block of the level that the
+/// header says.
+pub(crate) fn working_memory(payload: &[u8]) -> u64 {
+    let level = payload
+        .get(3)
+        .map_or(0, |level| level.wrapping_sub(b'0').min(9));
+    u64::from(level) * 400_000
+}
+
 /// Decompresses one or more streams in a row, as parallel compressors write them.
 pub(crate) fn decompress(
     payload: &[u8],

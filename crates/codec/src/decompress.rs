@@ -135,6 +135,24 @@ impl Decompressor {
         }
     }
 
+    /// Memory in bytes that the decoder of `payload` takes for itself, as the headers in the payload say:
+    /// its dictionary or window. It is there only while the payload is decompressed. Less than 64 KiB
+    /// is 0.
+    pub fn working_memory(codec: Codec, payload: &[u8]) -> u64 {
+        match codec {
+            #[cfg(feature = "zstandard")]
+            Codec::Zstandard => crate::zstandard::working_memory(payload),
+            #[cfg(feature = "bzip2")]
+            Codec::Bzip2 => crate::bzip2::working_memory(payload),
+            #[cfg(feature = "xz")]
+            Codec::Xz => crate::xz::working_memory(payload),
+            _ => {
+                let _ = payload;
+                0
+            }
+        }
+    }
+
     #[cfg(feature = "deflate")]
     fn decompress_together(&mut self, jobs: &mut [DecompressJob<'_>]) {
         for job in &mut *jobs {

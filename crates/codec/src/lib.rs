@@ -20,6 +20,8 @@ mod deflate;
 mod snappy;
 #[cfg(feature = "xz")]
 mod xz;
+#[cfg(feature = "xz")]
+mod xz_dictionary;
 #[cfg(feature = "zstandard")]
 mod zstandard;
 

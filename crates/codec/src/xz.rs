@@ -6,6 +6,7 @@ use liblzma::stream::{
 
 use crate::limits::XZ_MEMORY;
 use crate::stream::{self, StreamStep};
+use crate::xz_dictionary;
 use crate::{Codec, CompressError, DecompressBuffer, DecompressError};
 
 const CODEC: Codec = Codec::Xz;
@@ -13,6 +14,14 @@ const CODEC: Codec = Codec::Xz;
 const DEFAULT_LEVEL: u32 = 6;
 /// Smallest dictionary that liblzma accepts.
 const MIN_DICT: u32 = 4096;
+
+/// Bytes that a decoder takes besides its dictionary, or a few more.
+const DECODER: u64 = 128 << 10;
+
+/// Bytes that the decoder of `payload` takes.
+pub(crate) fn working_memory(payload: &[u8]) -> u64 {
+    xz_dictionary::largest(payload).saturating_add(DECODER)
+}
 
 /// Decompresses one or more streams in a row, as parallel compressors write them.
 pub(crate) fn decompress(
@@ -38,7 +47,10 @@ fn decompress_with(
     out: &mut DecompressBuffer,
     limit: usize,
 ) -> Result<(), DecompressError> {
-    let mut decoder = Stream::new_stream_decoder(XZ_MEMORY, flags).map_err(corrupt)?;
+    // An index may be damaged: no more memory is taken than its reader counts on.
+    let memory = working_memory(payload).min(XZ_MEMORY);
+    let corrupt = |error| corrupt(error, memory);
+    let mut decoder = Stream::new_stream_decoder(memory, flags).map_err(corrupt)?;
     stream::decompress(CODEC, payload, out, limit, |payload, free| {
         let before = (decoder.total_in(), decoder.total_out());
         let status = decoder
@@ -53,11 +65,10 @@ fn decompress_with(
 }
 
 #[cold]
-fn corrupt(error: Error) -> DecompressError {
+fn corrupt(error: Error, limit: u64) -> DecompressError {
     let detail = match error {
         Error::Mem => return DecompressError::OutOfMemory,
         Error::MemLimit => {
-            let limit = XZ_MEMORY;
             return DecompressError::NeedsMemory {
                 codec: CODEC,
                 limit,

@@ -52,7 +52,7 @@ impl Decompress {
             none => none.insert(new_context()?),
         };
         let mut frame = None;
-        stream::decompress(CODEC, payload, out, limit, |payload, free| {
+        let result = stream::decompress(CODEC, payload, out, limit, |payload, free| {
             let current = match &mut frame {
                 Some(frame) => frame,
                 none => none.insert(Frame::begin(payload)?),
@@ -72,8 +72,27 @@ impl Decompress {
                 written: output.pos(),
                 ended: left == 0,
             })
-        })
+        });
+        if working_memory(payload) > KEPT_WINDOW {
+            self.0 = None;
+        }
+        result
     }
+}
+
+/// The largest window that a decoder keeps for the next payload: the one of the default level.
+const KEPT_WINDOW: u64 = 1 << 21;
+
+/// Bytes that the decoder of `payload` takes for its window: the largest of all frames.
+pub(crate) fn working_memory(mut payload: &[u8]) -> u64 {
+    let mut largest = 0;
+    while let Some(window) = window(payload) {
+        largest = largest.max(window);
+        // After damage nothing is decompressed.
+        let len = zstd_safe::find_frame_compressed_size(payload).unwrap_or(payload.len());
+        payload = payload.get(len..).unwrap_or_default();
+    }
+    largest
 }
 
 /// The frames of a payload with their checksums removed. `None` if no frame has a checksum, or a

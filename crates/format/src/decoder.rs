@@ -26,6 +26,12 @@ pub trait Decoder: Send + Sync + fmt::Debug {
     /// which is found before memory is made for its rows.
     fn most_records(&self, payload_bytes: u64) -> u64;
 
+    /// Memory in bytes that preparing a payload takes for itself, as far as `parts` say: a window, a
+    /// dictionary. It is free again once the payload is prepared.
+    fn working_bytes(&self, _parts: &[Bytes]) -> u64 {
+        0
+    }
+
     /// Prepares payloads: decompresses them, parses what decoding starts from. The result of each
     /// job is set.
     fn prepare(&self, jobs: &mut [PrepareJob<'_>], scratch: &mut Scratch);

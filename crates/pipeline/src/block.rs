@@ -89,6 +89,8 @@ pub(crate) struct PreparedSize {
     bytes: AtomicU64,
     /// Bytes that count as made early.
     early: AtomicU64,
+    /// Bytes that preparing it took in addition.
+    working: AtomicU64,
 }
 
 impl PreparedSize {
@@ -98,6 +100,14 @@ impl PreparedSize {
 
     pub(crate) fn set(&self, bytes: u64) {
         self.bytes.store(bytes, Relaxed);
+    }
+
+    pub(crate) fn working(&self) -> u64 {
+        self.working.load(Relaxed)
+    }
+
+    pub(crate) fn set_working(&self, bytes: u64) {
+        self.working.store(bytes, Relaxed);
     }
 
     pub(crate) fn set_early(&self, bytes: u64) {

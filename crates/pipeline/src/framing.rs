@@ -216,12 +216,14 @@ impl Framing {
             .fetch_add(desc.file_bytes, Relaxed);
         let block = Arc::new(Block::new(desc, context.clone(), payload));
         let rows = block.records.min(self.options.batch_size as u64);
-        if rows.saturating_mul(self.fixed_row_bytes) > DOUBTFUL_BATCH_BYTES {
+        // Where records take no bytes, the payload does not end before a false count does.
+        let has_empty = context.decoder.most_records(0) > 0;
+        if has_empty || rows.saturating_mul(self.fixed_row_bytes) > DOUBTFUL_BATCH_BYTES {
             block.check_count()?;
         }
         if desc.records == 0 {
             if !block.payload.is_shared {
-                self.check_empty(&block)?;
+                self.check_empty(file, &block)?;
             }
             return Ok(());
         }
@@ -248,8 +250,11 @@ impl Framing {
     }
 
     /// An error if a block without records has bytes of records.
-    fn check_empty(&mut self, block: &Block) -> Result<(), Stop> {
+    fn check_empty(&mut self, file: &File, block: &Block) -> Result<(), Stop> {
         let parts = block.payload.parts();
+        let working = block.file.decoder.working_bytes(&parts);
+        let mut ahead = self.ahead(file, None);
+        let _lease = ahead.lease(file.fetcher.under_way(), working)?;
         let mut jobs = [PrepareJob::new(&parts, COUNTED_BYTES as usize)];
         let decoder = &block.file.decoder;
         decoder.prepare(&mut jobs, &mut Scratch::default());

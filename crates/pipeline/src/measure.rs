@@ -7,7 +7,7 @@ use crate::account::Account;
 use crate::block::Block;
 use crate::memory::Lease;
 use crate::planner::{BatchPlan, BlockRead};
-use crate::prepare::needed_limit;
+use crate::prepare::{Held, needed_limit};
 use crate::tuning::COUNTED_RECORDS;
 use crate::worker::{Context, Written, ungrown};
 
@@ -31,11 +31,13 @@ impl Context {
             }
             let lease = Lease::none(&self.flow.memory);
             let mut account = Account::new(self.flow.clone(), lease, true);
-            let (bytes, prepared) = self.measure_block(block, &mut account);
+            let (held, prepared) = self.measure_block(block, &mut account);
+            let bytes = held.bytes;
             if read.is_only {
-                sizes.only = sizes.only.max(bytes);
+                sizes.only = sizes.only.max(bytes + held.working);
             } else {
                 block.payload.size.set(bytes);
+                block.payload.size.set_working(held.working);
             }
             match prepared {
                 Some(prepared) => {
@@ -54,14 +56,17 @@ impl Context {
         sizes
     }
 
-    /// The size of a block's prepared payload, and the payload if it fits.
-    fn measure_block(&mut self, block: &Block, account: &mut Account) -> (u64, Option<Prepared>) {
+    /// What a block needs to be prepared, and the prepared payload if it fits.
+    fn measure_block(&mut self, block: &Block, account: &mut Account) -> (Held, Option<Prepared>) {
         match self.prepare(&[block], account) {
             Ok(mut prepared) => match prepared.pop() {
-                Some((Ok((prepared, _)), bytes)) => (bytes, Some(prepared)),
-                _ => (0, None),
+                Some((Ok((prepared, _)), held)) => (held, Some(prepared)),
+                _ => (Held::default(), None),
             },
-            Err(_) => (self.missing.take().unwrap_or(0), None),
+            Err(_) => {
+                let bytes = self.missing.take().unwrap_or(0);
+                (Held { bytes, working: 0 }, None)
+            }
         }
     }
 

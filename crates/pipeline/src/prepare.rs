@@ -22,6 +22,9 @@ pub(crate) trait Grant {
     /// Holds `bytes` bytes in place of `held`; perhaps fewer, if there are no more although no other op
     /// runs. Returns how many.
     fn set(&mut self, held: u64, bytes: u64) -> Result<u64, Denied>;
+
+    /// Whether no other op runs.
+    fn is_alone(&self) -> bool;
 }
 
 /// For payloads that the op alone reads.
@@ -32,6 +35,10 @@ impl Grant for Account {
             return Ok(bytes);
         }
         Ok(held + self.take_some(bytes - held)?)
+    }
+
+    fn is_alone(&self) -> bool {
+        self.is_alone
     }
 }
 
@@ -83,10 +90,22 @@ impl Grant for Shared {
             .inspect_err(|_| flow.memory.remove_early(more))?;
         Ok(bytes)
     }
+
+    fn is_alone(&self) -> bool {
+        self.is_alone
+    }
 }
 
 /// A prepared payload, or the block's own error.
 pub(crate) type BlockResult = Result<(Prepared, Tally), Error>;
+
+/// What is held for a payload that is prepared.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Held {
+    pub(crate) bytes: u64,
+    /// What was held in addition while it was prepared.
+    pub(crate) working: u64,
+}
 
 impl Context {
     /// The prepared payload of a block that other ops read, too.
@@ -144,14 +163,15 @@ impl Context {
         let prepared = self.prepare(blocks, &mut grant);
         match prepared {
             Ok(prepared) => {
-                for (block, (result, held)) in blocks.iter().zip(prepared) {
-                    let lease = grant.lease.split(held);
+                for (block, (result, Held { bytes, working })) in blocks.iter().zip(prepared) {
+                    let lease = grant.lease.split(bytes);
                     let result = result.map(|(prepared, tally)| {
                         self.flow.counters.add_tally(&tally);
                         (prepared, Some(lease))
                     });
-                    let early = if is_alone { 0 } else { held };
+                    let early = if is_alone { 0 } else { bytes };
                     block.payload.size.set_early(early);
+                    block.payload.size.set_working(working);
                     block.payload.set(result);
                 }
                 self.flow.notify_prepared();
@@ -194,17 +214,25 @@ impl Context {
         &mut self,
         blocks: &[&Block],
         grant: &mut impl Grant,
-    ) -> Result<Vec<(BlockResult, u64)>, Denied> {
+    ) -> Result<Vec<(BlockResult, Held)>, Denied> {
         let start = Instant::now();
         let parts: Vec<_> = blocks.iter().map(|block| block.payload.parts()).collect();
         let mut held = Vec::with_capacity(blocks.len());
-        let done = self.prepare_within(blocks, &parts, grant, &mut held, start);
+        let working = blocks.iter().zip(&parts);
+        let working = working.map(|(block, parts)| block.file.decoder.working_bytes(parts));
+        // One after another takes it.
+        let working = working.max().unwrap_or(0);
+        let done = self.prepare_within(blocks, (&parts, working), grant, &mut held, start);
         let took = start.elapsed();
         self.other_time += took;
         self.flow.counters.prepare.add(took);
         match done {
-            Ok(results) => Ok(results.into_iter().zip(held).collect()),
+            Ok(results) => {
+                let held = held.into_iter().map(|bytes| Held { bytes, working });
+                Ok(results.into_iter().zip(held).collect())
+            }
             Err(denied) => {
+                self.missing = self.missing.map(|bytes| bytes.saturating_add(working));
                 for bytes in held {
                     grant.set(bytes, 0)?;
                 }
@@ -216,11 +244,16 @@ impl Context {
     fn prepare_within(
         &mut self,
         blocks: &[&Block],
-        parts: &[Vec<Bytes>],
+        (parts, working): (&[Vec<Bytes>], u64),
         grant: &mut impl Grant,
         held: &mut Vec<u64>,
         start: Instant,
     ) -> Result<Vec<BlockResult>, Denied> {
+        let mut lease = Lease::none(&self.flow.memory);
+        if working > 0 {
+            let grown = self.flow.grow(&mut lease, working, grant.is_alone());
+            grown.inspect_err(|_| self.missing = Some(0))?;
+        }
         for block in blocks {
             held.push(grant.set(0, self.prepared_estimate(block))?);
         }

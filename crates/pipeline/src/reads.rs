@@ -6,6 +6,7 @@ use atds_format::{Decoder, Pos, Prepared, Tally, Upcoming};
 
 use crate::Error;
 use crate::planner::BlockRead;
+use crate::prepare::Held;
 use crate::tuning::FOUND_TOGETHER;
 
 /// The reads of a batch, of which some blocks are prepared for this batch alone.
@@ -32,12 +33,12 @@ pub(crate) struct Found<'a> {
 pub(crate) struct OwnPrepared {
     pub(crate) prepared: Prepared,
     pub(crate) tally: Tally,
-    /// Bytes that are held for it.
-    pub(crate) held: u64,
+    /// What is held for it.
+    pub(crate) held: Held,
 }
 
 impl OwnPrepared {
-    pub(crate) fn new((prepared, tally): (Prepared, Tally), held: u64) -> Self {
+    pub(crate) fn new((prepared, tally): (Prepared, Tally), held: Held) -> Self {
         OwnPrepared {
             prepared,
             tally,

@@ -324,12 +324,11 @@ impl Worker {
             left: plan.window.left.iter().map(|size| size.get()).sum(),
             own: plan.rows.saturating_mul(self.fixed_row_bytes)
                 + grown(written.variable)
-                + written.padded
-                + written.only,
+                + written.padded,
             place: plan.reads.first().map(|read| read.block.place(read.first)),
             ..Need::default()
         };
-        let mut before = 0;
+        let (mut before, mut preparing) = (0, written.only);
         for read in &plan.reads {
             if before > rows {
                 break;
@@ -341,6 +340,7 @@ impl Worker {
             let payload = &read.block.payload;
             if read.begins_payload {
                 need.begun += payload.size.get();
+                preparing = preparing.max(payload.size.working());
                 if payload.size.is_early() {
                     need.early_payloads.push(payload.size.clone());
                 }
@@ -349,6 +349,7 @@ impl Worker {
                 need.ended += payload.size.get();
             }
         }
+        need.own += preparing;
         need
     }
 
@@ -605,8 +606,8 @@ impl Context {
             // Decoded where it was prepared, and then let go: it stays in this worker's cache.
             own = self.prepare_own(read, reads, account)?;
             tally.add(&own.tally);
-            held = own.held;
-            written.only = written.only.max(held);
+            held = own.held.bytes;
+            written.only = written.only.max(held + own.held.working);
             let pos = block.nearest(read.first);
             (&*block.file.decoder, &own.prepared, pos)
         } else {

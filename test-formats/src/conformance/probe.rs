@@ -135,6 +135,10 @@ impl Decoder for ProbeDecoder {
         self.inner.most_records(payload_bytes)
     }
 
+    fn working_bytes(&self, parts: &[Bytes]) -> u64 {
+        self.inner.working_bytes(parts)
+    }
+
     fn prepare(&self, jobs: &mut [PrepareJob<'_>], scratch: &mut Scratch) {
         if self.probe.fault != Some(Fault::SwapRanges) {
             return self.inner.prepare(jobs, scratch);

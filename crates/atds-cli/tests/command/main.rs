@@ -10,6 +10,7 @@ mod faults;
 mod generate;
 mod head;
 mod help;
+mod hostile;
 mod inspect;
 mod lenience;
 mod shell;

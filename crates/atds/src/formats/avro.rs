@@ -287,7 +287,13 @@ impl Decoder for AvroDecoder {
     fn most_records(&self, payload_bytes: u64) -> u64 {
         let bytes = payload_bytes.saturating_mul(self.file.codec.max_expansion());
         let most = bytes.checked_div(self.compiled.plan.min_record_len());
-        most.unwrap_or(u64::MAX)
+        // As many as items of an array that take no bytes.
+        most.unwrap_or(avro_decode::limits::MAX_ZERO_SIZE_ITEMS as u64)
+    }
+
+    fn working_bytes(&self, parts: &[Bytes]) -> u64 {
+        let payload = parts.first().map_or(&[][..], |part| part);
+        Decompressor::working_memory(self.file.codec, payload)
     }
 
     fn prepare(&self, jobs: &mut [PrepareJob<'_>], scratch: &mut Scratch) {
