@@ -19,6 +19,9 @@ step() {
 }
 
 report_failure() {
-    [ -z "$step_name" ] || printf '\n==> %s: FAILED\n' "$step_name" >&2
+    [ -n "$step_name" ] || return
+    # A full disk is a frequent reason, and what compilers say of it is easily missed.
+    df -h "$target" >&2 || true
+    printf '\n==> %s: FAILED\n' "$step_name" >&2
 }
 trap report_failure EXIT
