@@ -227,6 +227,15 @@ impl Lease {
         fits
     }
 
+    /// Counts `bytes` of memory that is kept for reuse, if they fit.
+    pub(crate) fn try_keep(&mut self, bytes: u64) -> bool {
+        let fits = self.memory.keep(bytes as usize);
+        if fits {
+            self.bytes += bytes;
+        }
+        fits
+    }
+
     /// Counts at most `bytes` from now on.
     pub(crate) fn shrink(&mut self, bytes: u64) {
         let less = self.bytes.saturating_sub(bytes);

@@ -1,13 +1,13 @@
 //! Large batches, of which several workers make a piece each.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, PoisonError, Weak};
 
 use atds_format::Tally;
 use tensor_batch::{BatchBuilder, BatchSpec, OwnedRowSlots};
 
 use crate::delays;
 use crate::flow::Denied;
-use crate::memory::{Lease, Memory};
+use crate::memory::{Cache, Lease, Memory};
 use crate::planner::BatchPlan;
 use crate::sync::{Mutex, MutexGuard};
 use crate::tuning::KEPT_SHARE;
@@ -93,19 +93,19 @@ impl PieceBatch {
         self.pieces.iter().map(|piece| piece.rows).sum()
     }
 
-    /// The memory of a piece. The first piece makes that of the whole batch, with a builder and the
-    /// lease of `begin`.
+    /// The memory of a piece. The first piece makes that of the whole batch, with the builder of
+    /// `begin`, the lease of its memory, and one for the batch's columns.
     pub(crate) fn begin(
         &self,
         piece: usize,
-        begin: impl FnOnce() -> Result<(BatchBuilder, Lease), Denied>,
+        begin: impl FnOnce() -> Result<(BatchBuilder, Lease, Lease), Denied>,
     ) -> Result<OwnedRowSlots, Denied> {
         let mut state = self.lock();
         if state.is_given_up {
             return Err(Denied::Again);
         }
         if !state.has_begun {
-            let (builder, mut lease) = begin()?;
+            let (builder, kept, mut lease) = begin()?;
             let rows: Vec<usize> = self
                 .pieces
                 .iter()
@@ -118,6 +118,7 @@ impl PieceBatch {
             if !lease.try_grow(bytes.unwrap_or(0) as u64) {
                 return Err(Denied::Again);
             }
+            lease.join(kept);
             state.slots = slots.into_iter().map(Some).collect();
             state.made.leases.push(lease);
             state.has_begun = true;
@@ -172,56 +173,90 @@ impl PieceBatch {
     }
 }
 
-/// The builders of batches in pieces, used again for their memory.
+/// The builders of batches. All share the memory of dropped batches, and those of large batches that of
+/// their pieces.
 #[derive(Debug)]
 pub(crate) struct Builders {
     memory: Arc<Memory>,
-    spec: BatchSpec,
-    /// The most bytes of its own that a builder keeps.
+    /// Made no batch.
+    first: BatchBuilder,
+    /// The most bytes of its own that a builder keeps which does not count.
     most: u64,
-    free: Mutex<Vec<BatchBuilder>>,
+    free: Mutex<Vec<FreeBuilder>>,
+}
+
+/// A builder of batches in pieces.
+#[derive(Debug)]
+struct FreeBuilder {
+    builder: BatchBuilder,
+    /// Its memory, if that is enough to count.
+    lease: Lease,
 }
 
 impl Builders {
     /// Builders for `workers` workers.
-    pub(crate) fn new(memory: Arc<Memory>, spec: BatchSpec, workers: usize) -> Self {
-        Builders {
+    pub(crate) fn new(memory: Arc<Memory>, spec: BatchSpec, workers: usize) -> Arc<Self> {
+        let mut first = BatchBuilder::new(spec);
+        first.set_keeper(memory.clone());
+        memory.add_cache(Box::new(first.kept()));
+        let builders = Arc::new(Builders {
             most: memory.limit() / KEPT_SHARE / workers as u64,
             memory,
-            spec,
+            first,
             free: Mutex::default(),
-        }
+        });
+        let cache = FreeBuilders(Arc::downgrade(&builders));
+        builders.memory.add_cache(Box::new(cache));
+        builders
     }
 
     pub(crate) fn spec(&self) -> &BatchSpec {
-        &self.spec
+        self.first.spec()
     }
 
-    /// A builder whose kept memory counts.
     pub(crate) fn make(&self) -> BatchBuilder {
-        let mut builder = BatchBuilder::new(self.spec.clone());
-        builder.set_keeper(self.memory.clone());
-        self.memory.add_cache(Box::new(builder.kept()));
-        builder
+        self.first.another()
     }
 
-    pub(crate) fn take(&self) -> BatchBuilder {
-        let builder = self.lock().pop();
-        builder.unwrap_or_else(|| self.make())
-    }
-
-    pub(crate) fn give_back(&self, builder: BatchBuilder) {
-        if self.may_keep(&builder) {
-            self.lock().push(builder);
+    /// A builder of a batch in pieces, and the lease of its memory.
+    pub(crate) fn take(&self) -> (BatchBuilder, Lease) {
+        match self.lock().pop() {
+            Some(free) => (free.builder, free.lease),
+            None => (self.make(), Lease::none(&self.memory)),
         }
     }
 
-    /// Whether a builder has little memory of its own, which does not count between two batches.
-    pub(crate) fn may_keep(&self, builder: &BatchBuilder) -> bool {
-        builder.capacity_bytes() as u64 <= self.most
+    pub(crate) fn give_back(&self, mut builder: BatchBuilder) {
+        let mut lease = Lease::none(&self.memory);
+        let bytes = builder.capacity_bytes() as u64;
+        if bytes > self.most && !lease.try_keep(bytes) {
+            builder.shrink();
+        }
+        self.lock().push(FreeBuilder { builder, lease });
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<BatchBuilder>> {
+    /// Frees the memory of a builder that has much of its own, which does not count between two batches.
+    pub(crate) fn shrink(&self, builder: &mut BatchBuilder) {
+        if builder.capacity_bytes() as u64 > self.most {
+            builder.shrink();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<FreeBuilder>> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[derive(Debug)]
+struct FreeBuilders(Weak<Builders>);
+
+impl Cache for FreeBuilders {
+    fn clear(&self) -> bool {
+        let builders = self.0.upgrade();
+        if let Some(builders) = &builders {
+            let free = std::mem::take(&mut *builders.lock());
+            drop(free);
+        }
+        builders.is_some()
     }
 }

@@ -184,7 +184,7 @@ impl Batches {
         };
         let workers = Arc::new(Workers {
             flow: flow.clone(),
-            builders: Arc::new(Builders::new(memory, spec.clone(), workers)),
+            builders: Builders::new(memory, spec.clone(), workers),
             drop_remainder: options.drop_remainder,
             pool: pool.clone(),
             threads: Mutex::default(),

@@ -367,7 +367,8 @@ impl Worker {
         let fixed_row_bytes = self.fixed_row_bytes;
         let begun = batch.begin(piece, || {
             account.hold_batch(batch.rows().saturating_mul(fixed_row_bytes))?;
-            Ok((builders.take(), account.split_batch()))
+            let (builder, kept) = builders.take();
+            Ok((builder, kept, account.split_batch()))
         });
         let mut slots = match begun {
             Ok(slots) => slots,
@@ -449,7 +450,6 @@ impl Worker {
             return self.make_before(&plan, failed, account);
         }
         let batch = builder.finish();
-        self.builders.give_back(builder);
         // What the pieces hold becomes the batch's.
         let bytes = batch.capacity_bytes() as u64;
         let mut lease = account.split_batch();
@@ -460,6 +460,7 @@ impl Worker {
             return Err(Denied::Again);
         }
         lease.shrink(bytes);
+        self.builders.give_back(builder);
         self.context.flow.counters.add_tally(&made.tally);
         let need = self.need(&plan, plan.rows, written);
         Ok(Finished::batch(batch, lease, None, need))
@@ -496,8 +497,8 @@ impl Worker {
         };
         context.join(builder, plan, account, &mut written)?;
         let batch = builder.finish();
-        if !account.is_alone && !self.builders.may_keep(&self.builder) {
-            self.builder = self.builders.make();
+        if !account.is_alone {
+            self.builders.shrink(&mut self.builder);
         }
         Ok(Decoded {
             batch,

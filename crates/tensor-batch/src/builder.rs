@@ -48,9 +48,19 @@ impl fmt::Debug for BatchBuilder {
 impl BatchBuilder {
     /// A builder of batches of `spec`.
     pub fn new(spec: BatchSpec) -> Self {
+        BatchBuilder::with_recycler(spec, Recycler::new())
+    }
+
+    /// Another builder of the same columns. The two share the memory of dropped batches: each makes its
+    /// next batch in what was dropped last.
+    pub fn another(&self) -> Self {
+        BatchBuilder::with_recycler(self.spec.clone(), self.recycler.clone())
+    }
+
+    fn with_recycler(spec: BatchSpec, recycler: Arc<Recycler>) -> Self {
         let columns = spec.columns().len();
         BatchBuilder {
-            recycler: Recycler::new(),
+            recycler,
             spec,
             run_rows: Vec::new(),
             columns: Vec::new(),
@@ -86,6 +96,13 @@ impl BatchBuilder {
                 .iter()
                 .map(ColumnData::capacity_bytes)
                 .sum::<usize>()
+    }
+
+    /// Frees the builder's own memory, [`capacity_bytes`](Self::capacity_bytes). The memory of dropped
+    /// batches is kept.
+    pub fn shrink(&mut self) {
+        self.columns.clear();
+        self.segments.iter_mut().for_each(Vec::clear);
     }
 
     /// Starts a batch and returns the slots of each run. `run_rows` has the number of rows of each

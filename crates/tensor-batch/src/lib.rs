@@ -31,7 +31,7 @@ pub use error::{SpecError, SpecErrorKind, TensorForm, ViewError, ViewErrorKind};
 pub use gather::GatherTask;
 pub use half;
 pub use owned::{ColumnMut, OwnedColumn, ValuesMut};
-pub use owned_slots::OwnedRowSlots;
+pub use owned_slots::{OwnedGatherTasks, OwnedRowSlots};
 pub use recycle::{KeepMemory, Kept};
 pub use scalar::Scalar;
 pub use segment::Segment;

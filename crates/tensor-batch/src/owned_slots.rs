@@ -1,12 +1,12 @@
-//! Row slots that own their batch, for threads that do not wait for one another.
-#![allow(unsafe_code)] // Slots borrow from a builder that moves with them.
+//! Row slots and gather tasks that own their batch, for threads that do not wait for one another.
+#![allow(unsafe_code)] // They borrow from a builder that moves with them.
 
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
-use crate::{BatchBuilder, RowSlots};
+use crate::{BatchBuilder, GatherTask, RowSlots};
 
 /// The slots of one run of a batch, which keep the batch's builder together with the slots of the
 /// other runs. The last of them returns the builder.
@@ -29,17 +29,24 @@ use crate::{BatchBuilder, RowSlots};
 /// assert_eq!(builder.finish().rows(), 3);
 /// # Ok::<(), tensor_batch::SpecError>(())
 /// ```
-pub struct OwnedRowSlots {
+pub struct OwnedRowSlots(Part<RowSlots<'static>>);
+
+/// Gather tasks that keep the batch's builder together with the other tasks. The last of them returns
+/// the builder.
+pub struct OwnedGatherTasks(Part<Vec<GatherTask<'static>>>);
+
+/// What borrows from a builder, and a share of the builder.
+struct Part<T> {
     /// Dropped before `owner`, from which it borrows.
-    slots: ManuallyDrop<RowSlots<'static>>,
+    value: ManuallyDrop<T>,
     owner: ManuallyDrop<Arc<Owner>>,
 }
 
 struct Owner(UnsafeCell<BatchBuilder>);
 
-// SAFETY: the builder is reached through the cell in two places alone: before the first slots are
-// given out, and by value once the last are dropped. Between, the slots borrow disjoint parts of it,
-// and `RowSlots` is `Send`, which the assertion below has the compiler check.
+// SAFETY: the builder is reached through the cell in two places alone: before the first parts are
+// given out, and by value once the last are dropped. Between, the parts borrow disjoint pieces of it,
+// and are `Send`, which the assertion below has the compiler check.
 unsafe impl Send for Owner {}
 // SAFETY: as above; a shared `Owner` has no method.
 unsafe impl Sync for Owner {}
@@ -47,20 +54,50 @@ unsafe impl Sync for Owner {}
 const _: () = {
     const fn is_send<T: Send>() {}
     is_send::<RowSlots<'static>>();
+    is_send::<GatherTask<'static>>();
     is_send::<BatchBuilder>();
 };
 
 impl BatchBuilder {
     /// Starts a batch, as [`slots`](Self::slots), with slots that own the builder.
     pub fn into_slots(self, run_rows: &[usize]) -> Vec<OwnedRowSlots> {
+        let slots = self.into_parts(|builder| builder.slots(run_rows));
+        slots.into_iter().map(OwnedRowSlots).collect()
+    }
+
+    /// As [`gather`](Self::gather), with tasks that own the builder: at least one, so that the last
+    /// returns it. Together they copy about `bytes` bytes each.
+    ///
+    /// # Panics
+    /// As [`gather`](Self::gather).
+    pub fn into_gather(self, bytes: usize) -> Vec<OwnedGatherTasks> {
+        let tasks = self.into_parts(|builder| {
+            let (mut parts, mut part, mut sum) = (Vec::new(), Vec::new(), 0);
+            for task in builder.gather() {
+                sum += task.bytes();
+                part.push(task);
+                if sum >= bytes {
+                    parts.push(std::mem::take(&mut part));
+                    sum = 0;
+                }
+            }
+            if !part.is_empty() || parts.is_empty() {
+                parts.push(part);
+            }
+            parts
+        });
+        tasks.into_iter().map(OwnedGatherTasks).collect()
+    }
+
+    fn into_parts<T>(self, make: impl FnOnce(&'static mut BatchBuilder) -> Vec<T>) -> Vec<Part<T>> {
         let owner = Arc::new(Owner(UnsafeCell::new(self)));
         // SAFETY: no other reference to the builder exists. It stays where it is and is not touched
-        // until the last of the slots is dropped, since each holds the `Arc`.
-        let builder: &'static mut BatchBuilder = unsafe { &mut *owner.0.get() };
-        let slots = builder.slots(run_rows).into_iter();
-        slots
-            .map(|slots| OwnedRowSlots {
-                slots: ManuallyDrop::new(slots),
+        // until the last of the parts is dropped, since each holds the `Arc`. `make` is one of the two
+        // functions above, which keep nothing.
+        let parts = make(unsafe { &mut *owner.0.get() }).into_iter();
+        parts
+            .map(|part| Part {
+                value: ManuallyDrop::new(part),
                 owner: ManuallyDrop::new(owner.clone()),
             })
             .collect()
@@ -70,26 +107,43 @@ impl BatchBuilder {
 impl OwnedRowSlots {
     /// Calls `work` with the slots. They cannot be kept, since their lifetime is that of the call.
     pub fn with<T>(&mut self, work: impl for<'a> FnOnce(&mut RowSlots<'a>) -> T) -> T {
-        work(&mut self.slots)
+        work(&mut self.0.value)
     }
 
     /// Ends the run. Returns the builder if all other slots of the batch were ended or dropped.
     pub fn end(self) -> Option<BatchBuilder> {
+        self.0.end()
+    }
+}
+
+impl OwnedGatherTasks {
+    /// Runs the tasks. Returns the builder if all others of the batch have run.
+    pub fn run(mut self) -> Option<BatchBuilder> {
+        for task in std::mem::take(&mut *self.0.value) {
+            task.run();
+        }
+        self.0.end()
+    }
+}
+
+impl<T> Part<T> {
+    /// Ends the borrow. Returns the builder if all other parts were ended or dropped.
+    fn end(self) -> Option<BatchBuilder> {
         let mut this = ManuallyDrop::new(self);
         // SAFETY: neither is used again, since `this` is not dropped.
         let owner = unsafe {
-            ManuallyDrop::drop(&mut this.slots);
+            ManuallyDrop::drop(&mut this.value);
             ManuallyDrop::take(&mut this.owner)
         };
         Arc::into_inner(owner).map(|owner| owner.0.into_inner())
     }
 }
 
-impl Drop for OwnedRowSlots {
+impl<T> Drop for Part<T> {
     fn drop(&mut self) {
-        // SAFETY: neither is used again. The slots are dropped first, as they borrow from the owner.
+        // SAFETY: neither is used again. The value is dropped first, as it borrows from the owner.
         unsafe {
-            ManuallyDrop::drop(&mut self.slots);
+            ManuallyDrop::drop(&mut self.value);
             ManuallyDrop::drop(&mut self.owner);
         }
     }
@@ -97,6 +151,12 @@ impl Drop for OwnedRowSlots {
 
 impl fmt::Debug for OwnedRowSlots {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.slots.fmt(f)
+        self.0.value.fmt(f)
+    }
+}
+
+impl fmt::Debug for OwnedGatherTasks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.value.fmt(f)
     }
 }
