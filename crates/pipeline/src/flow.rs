@@ -18,6 +18,7 @@ use tensor_batch::Batch;
 use crate::memory::{Lease, Memory};
 use crate::need::{Need, Windows};
 use crate::ops::{Queued, Read};
+use crate::pieces::Join;
 use crate::stats::Counters;
 use crate::sync::{AtomicU64, Condvar, Instant, Mutex, MutexGuard, OnceLock};
 use crate::watch::Watch;
@@ -122,6 +123,8 @@ struct State {
     queue: VecDeque<Queued>,
     /// Reads that have not started.
     reads: VecDeque<Read>,
+    /// Joins that have not started.
+    joins: VecDeque<Join>,
     /// The number of the next op in the sequence.
     next_seq: u64,
     running: usize,
@@ -174,6 +177,11 @@ enum WaitsFor {
 }
 
 impl State {
+    /// Whether there is something to do before any op.
+    fn is_urgent(&self) -> bool {
+        !self.reads.is_empty() || !self.joins.is_empty()
+    }
+
     /// Whether the threads have nothing to do but to wait for the planning thread.
     fn is_starved(&self) -> bool {
         self.queue.is_empty() && self.running == 0 && self.batches.is_empty()
@@ -244,8 +252,9 @@ impl Flow {
         let mut state = self.lock();
         let queue = std::mem::take(&mut state.queue);
         let reads = std::mem::take(&mut state.reads);
+        let joins = std::mem::take(&mut state.joins);
         drop(state);
-        drop(queue);
+        drop((queue, joins));
         self.wake_all();
         for read in reads {
             // The planning thread waits for it.

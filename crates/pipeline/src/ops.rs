@@ -7,7 +7,7 @@ use atds_format::{ByteSource, Completion, ReadBuffer};
 
 use crate::block::Block;
 use crate::memory::Lease;
-use crate::pieces::PieceBatch;
+use crate::pieces::{Join, PieceBatch};
 use crate::planner::BatchPlan;
 
 /// An op in the queue, or one that has started.
@@ -73,6 +73,7 @@ impl Read {
 #[derive(Debug)]
 pub(crate) enum Work {
     Read(Read),
+    Join(Join),
     /// An op, with a lease of what it is estimated to need.
     Op(Queued, Lease),
 }

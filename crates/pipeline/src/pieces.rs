@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError, Weak};
 
 use atds_format::Tally;
-use tensor_batch::{BatchBuilder, BatchSpec, OwnedRowSlots};
+use tensor_batch::{BatchBuilder, BatchSpec, OwnedGatherTasks, OwnedRowSlots};
 
 use crate::delays;
 use crate::flow::Denied;
@@ -53,6 +53,34 @@ pub(crate) struct MadePiece {
     pub(crate) result: Result<Tally, RowError>,
     pub(crate) lease: Lease,
     pub(crate) written: Written,
+}
+
+/// Lays some columns of a batch, all of whose pieces are made, end to end. A worker does it before any
+/// op.
+#[derive(Debug)]
+pub(crate) struct Join {
+    pub(crate) batch: Arc<PieceBatch>,
+    /// The number of the batch's first op.
+    pub(crate) seq: u64,
+    pub(crate) tasks: OwnedGatherTasks,
+    /// For the worker that does the last one.
+    pub(crate) rest: Arc<Mutex<Option<Joined>>>,
+}
+
+/// What is needed to finish a batch whose columns lie end to end.
+#[derive(Debug)]
+pub(crate) struct Joined {
+    pub(crate) made: Made,
+    pub(crate) lease: Lease,
+}
+
+impl Join {
+    /// Does it. Returns what is needed to finish the batch, if it was the last one.
+    pub(crate) fn run(self) -> Option<(BatchBuilder, Joined)> {
+        let builder = self.tasks.run()?;
+        let mut rest = self.rest.lock().unwrap_or_else(PoisonError::into_inner);
+        rest.take().map(|joined| (builder, joined))
+    }
 }
 
 /// What is left to do after a piece.

@@ -70,6 +70,9 @@ pub(crate) const LARGE_BATCH_TIME: Duration = Duration::from_millis(16);
 /// Time of a piece of a large batch.
 pub(crate) const PIECE_TIME: Duration = Duration::from_millis(4);
 
+/// Bytes that a join copies at least: some 200 µs, so that waking another worker for it pays.
+pub(crate) const JOIN_BYTES: usize = 1 << 20;
+
 /// Rows of a piece of the first batch at least, before the time of a row is known: fewer are made
 /// sooner than another worker begins, which takes some 50 µs.
 pub(crate) const FIRST_PIECE_ROWS: u64 = 64;

@@ -74,6 +74,8 @@ pub(crate) enum What {
         pieces: usize,
         rows: u64,
     },
+    /// Of a batch.
+    Join(u64),
     Read {
         location: Location,
         range: Range<u64>,
@@ -404,6 +406,7 @@ impl fmt::Display for What {
                 )?;
                 from(f, at.as_ref())
             }
+            What::Join(batch) => write!(f, "lays columns of batch {batch} end to end"),
             What::Read { location, range } => {
                 write!(f, "reads {} from byte {} on", File(location), range.start)
             }

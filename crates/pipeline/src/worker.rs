@@ -14,12 +14,12 @@ use crate::delays;
 use crate::flow::{Denied, Finished, Flow};
 use crate::need::Need;
 use crate::ops::{Op, Queued, Work};
-use crate::pieces::{Builders, Ended, Made, MadePiece, PieceBatch};
+use crate::pieces::{Builders, Ended, Join, Joined, MadePiece, PieceBatch};
 use crate::planner::{BatchPlan, BlockRead};
 use crate::prepare::needed_limit;
 use crate::reads::{Found, Reads};
-use crate::sync::Instant;
-use crate::tuning::{COUNTED_BYTES, COUNTED_RECORDS, KEPT_SHARE, WAKE_TIME};
+use crate::sync::{Instant, Mutex};
+use crate::tuning::{COUNTED_BYTES, COUNTED_RECORDS, JOIN_BYTES, KEPT_SHARE, WAKE_TIME};
 use crate::watch::What;
 
 /// A worker's state, which it keeps from one op to the next.
@@ -159,6 +159,11 @@ impl Worker {
                     read.run();
                     continue;
                 }
+                Work::Join(join) => {
+                    self.run_join(join);
+                    flow.finish_op();
+                    continue;
+                }
                 Work::Op(queued, lease) => (queued, lease),
             };
             let _working = flow.watch.begin(What::op(&queued));
@@ -174,17 +179,12 @@ impl Worker {
                     }
                 }
                 Op::Piece { batch, piece, .. } => {
+                    let seq = seq - piece as u64;
                     let ended = self.make_piece(&batch, piece, &mut account);
-                    let again = self.end_piece(seq, &batch, ended, &mut account);
+                    let join = self.end_piece(seq, &batch, ended, &mut account);
                     account.clear();
-                    if again {
-                        let op = Op::Batches {
-                            first: batch.number,
-                            plans: vec![batch.plan()],
-                            estimate: 0,
-                        };
-                        drop(batch);
-                        self.run_again(seq - piece as u64, op);
+                    if let Some(join) = join {
+                        self.run_join(join);
                     }
                 }
             }
@@ -398,61 +398,77 @@ impl Worker {
         }))
     }
 
-    /// Ends a piece, and makes the batch of its pieces once all are made. Returns whether the whole
-    /// batch is to be made again.
+    /// Ends a piece. If it is the last, the columns of the pieces are laid end to end: some by the join
+    /// that is returned, and the others by other workers. `seq` is the number of the batch's first op.
     fn end_piece(
         &mut self,
         seq: u64,
-        batch: &PieceBatch,
+        batch: &Arc<PieceBatch>,
         ended: Result<Option<MadePiece>, Denied>,
         account: &mut Account,
-    ) -> bool {
-        let Ok(made) = ended else {
-            return false;
-        };
-        match batch.end(made) {
-            Ended::More => false,
-            Ended::Again => true,
-            Ended::Made(made) => {
-                let (builder, made) = *made;
-                let finished = self.join_pieces(batch, builder, made, account);
-                let flow = self.context.flow.clone();
-                let done = finished
-                    .and_then(|finished| flow.finish_batch(seq, batch.number, finished, true));
-                done == Err(Denied::Again)
+    ) -> Option<Join> {
+        let (builder, mut made) = match batch.end(ended.ok()?) {
+            Ended::More => return None,
+            Ended::Again => {
+                account.clear();
+                self.make_again(seq, batch);
+                return None;
             }
+            Ended::Made(made) => *made,
+        };
+        let plan = batch.plan();
+        let held = match made.failed.take() {
+            Some(failed) => Err(Failed::Row(failed)),
+            None => padded_bytes(&builder, &plan).and_then(|padded| {
+                made.written.padded = padded;
+                let held = account.hold_batch(grown(made.written.variable) + padded);
+                held.map_err(|denied| Failed::Denied(denied, 0))
+            }),
+        };
+        if let Err(failed) = held {
+            drop((builder, made));
+            let finished = self.make_before(&plan, failed, account);
+            self.finish_pieces(seq, batch, finished);
+            return None;
+        }
+        let lease = account.split_batch();
+        let rest = Arc::new(Mutex::new(Some(Joined { made, lease })));
+        let mut joins = builder
+            .into_gather(JOIN_BYTES)
+            .into_iter()
+            .map(|tasks| Join {
+                batch: batch.clone(),
+                seq,
+                tasks,
+                rest: rest.clone(),
+            });
+        let own = joins.next();
+        self.context.flow.join(joins.collect());
+        own
+    }
+
+    /// Lays some columns of a batch end to end, and finishes the batch if these are the last.
+    fn run_join(&mut self, join: Join) {
+        let flow = self.context.flow.clone();
+        let _joining = flow.watch.begin(What::Join(join.batch.number));
+        let (batch, seq) = (join.batch.clone(), join.seq);
+        if let Some((builder, joined)) = join.run() {
+            let finished = self.finish_joined(&batch, builder, joined);
+            self.finish_pieces(seq, &batch, finished);
         }
     }
 
-    /// Makes the batch, all of whose pieces are made.
-    fn join_pieces(
+    fn finish_joined(
         &mut self,
         batch: &PieceBatch,
         mut builder: BatchBuilder,
-        mut made: Made,
-        account: &mut Account,
+        joined: Joined,
     ) -> Result<Finished, Denied> {
+        let Joined { made, mut lease } = joined;
         let plan = batch.plan();
-        let mut written = made.written;
-        let joined = match made.failed.take() {
-            Some(failed) => Err(Failed::Row(failed)),
-            // The columns of the pieces are laid end to end.
-            None => account
-                .hold_batch(grown(written.variable))
-                .map_err(|denied| Failed::Denied(denied, 0))
-                .and_then(|()| {
-                    self.context
-                        .join(&mut builder, &plan, account, &mut written)
-                }),
-        };
-        if let Err(failed) = joined {
-            drop((builder, made));
-            return self.make_before(&plan, failed, account);
-        }
         let batch = builder.finish();
         // What the pieces hold becomes the batch's.
         let bytes = batch.capacity_bytes() as u64;
-        let mut lease = account.split_batch();
         for more in made.leases {
             lease.join(more);
         }
@@ -462,8 +478,30 @@ impl Worker {
         lease.shrink(bytes);
         self.builders.give_back(builder);
         self.context.flow.counters.add_tally(&made.tally);
+        let written = Written { ..made.written };
         let need = self.need(&plan, plan.rows, written);
         Ok(Finished::batch(batch, lease, None, need))
+    }
+
+    /// Gives out a batch that was made in pieces, or has it made again.
+    fn finish_pieces(&mut self, seq: u64, batch: &PieceBatch, finished: Result<Finished, Denied>) {
+        let flow = self.context.flow.clone();
+        let done =
+            finished.and_then(|finished| flow.finish_batch(seq, batch.number, finished, true));
+        if done == Err(Denied::Again) {
+            self.make_again(seq, batch);
+        }
+    }
+
+    /// Has a batch that was made in pieces be made again, by one op alone.
+    #[cold]
+    fn make_again(&mut self, seq: u64, batch: &PieceBatch) {
+        let op = Op::Batches {
+            first: batch.number,
+            plans: vec![batch.plan()],
+            estimate: 0,
+        };
+        self.run_again(seq, op);
     }
 
     /// Decodes the first `rows` rows of a planned batch.
@@ -562,17 +600,7 @@ impl Context {
         account: &mut Account,
         written: &mut Written,
     ) -> Result<(), Failed> {
-        if let Some(found) = builder.disagreement() {
-            let first = place_of_row(plan, 0).map_or_else(Default::default, |place| place.place());
-            let row = found.row as u64;
-            let mut error = Error::shapes_differ(builder.spec(), found, first);
-            let field = error.place.field.take();
-            *error.place =
-                place_of_row(plan, row).map_or_else(Default::default, |place| place.place());
-            error.place.field = field;
-            return Err(Failed::Row(RowError { row, error }));
-        }
-        written.padded = builder.padded_bytes();
+        written.padded = padded_bytes(builder, plan)?;
         let held = account.take(written.padded);
         held.map_err(|denied| Failed::Denied(denied, 0))?;
         for task in builder.gather() {
@@ -726,6 +754,21 @@ pub(crate) fn grown(bytes: u64) -> u64 {
 /// Bytes to which columns of variable size can grow in `bytes` bytes of memory.
 pub(crate) fn ungrown(bytes: u64) -> usize {
     usize::try_from(bytes / 5 * 2).unwrap_or(usize::MAX)
+}
+
+/// Bytes of the columns that are filled up, or the first row whose lists have other lengths than
+/// earlier ones.
+fn padded_bytes(builder: &BatchBuilder, plan: &BatchPlan) -> Result<u64, Failed> {
+    let Some(found) = builder.disagreement() else {
+        return Ok(builder.padded_bytes());
+    };
+    let place = |row| place_of_row(plan, row).map_or_else(Default::default, |place| place.place());
+    let row = found.row as u64;
+    let mut error = Error::shapes_differ(builder.spec(), found, place(0));
+    let field = error.place.field.take();
+    *error.place = place(row);
+    error.place.field = field;
+    Err(Failed::Row(RowError { row, error }))
 }
 
 /// The place of a row's record.

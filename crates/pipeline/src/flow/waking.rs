@@ -34,9 +34,9 @@ impl Flow {
 
     /// Chooses a worker for work that no other is about to take.
     pub(super) fn next_worker(&self, state: &mut State) -> Option<Next> {
-        let works = state.reads.len() + state.queue.len();
+        let works = state.reads.len() + state.joins.len() + state.queue.len();
         let is_wanted = state.running + state.looking < self.wanted(state);
-        if works <= state.looking || !self.has_work(state) || state.reads.is_empty() && !is_wanted {
+        if works <= state.looking || !self.has_work(state) || !state.is_urgent() && !is_wanted {
             return None;
         }
         let next = match state.parked.pop() {

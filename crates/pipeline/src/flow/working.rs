@@ -5,6 +5,7 @@ use crate::block::SharedPayload;
 use crate::delays;
 use crate::memory::Lease;
 use crate::ops::{Op, Queued, Work};
+use crate::pieces::Join;
 use crate::sync::{Instant, MutexGuard};
 use crate::watch::What;
 
@@ -17,11 +18,12 @@ impl Flow {
             if self.is_stopped() {
                 return None;
             }
-            if let Some(read) = state.reads.pop_front() {
+            let read = state.reads.pop_front().map(Work::Read);
+            if let Some(work) = read.or_else(|| state.joins.pop_front().map(Work::Join)) {
                 let next = self.next_worker(&mut state);
                 drop(state);
                 self.wake(next);
-                return Some(Work::Read(read));
+                return Some(work);
             }
             if self.may_start(&state)
                 && let Some(lease) = self.start_lease(&state)
@@ -55,7 +57,7 @@ impl Flow {
 
     /// Whether a worker has something to do, if its memory is there.
     pub(super) fn has_work(&self, state: &State) -> bool {
-        !state.reads.is_empty() || self.may_start(state)
+        state.is_urgent() || self.may_start(state)
     }
 
     /// Whether the first op of the queue can start, if its memory is there.
@@ -215,6 +217,19 @@ impl Flow {
         delays::hand_over();
         // Ops that wait for their turn give back, too.
         self.turn_changed.notify_all();
+    }
+
+    /// Has workers do `joins` before any op that has not started. Each counts as a running op.
+    pub(crate) fn join(&self, joins: Vec<Join>) {
+        let mut state = self.lock();
+        if joins.is_empty() || self.is_stopped() {
+            return;
+        }
+        state.running += joins.len();
+        state.joins.extend(joins);
+        let worker = self.next_worker(&mut state);
+        drop(state);
+        self.wake(worker);
     }
 
     /// Ends a running op.
