@@ -18,9 +18,10 @@ const MIN_DICT: u32 = 4096;
 /// Bytes that a decoder takes besides its dictionary, or a few more.
 const DECODER: u64 = 128 << 10;
 
-/// Bytes that the decoder of `payload` takes.
+/// Bytes that the decoder of `payload` takes at most.
 pub(crate) fn working_memory(payload: &[u8]) -> u64 {
-    xz_dictionary::largest(payload).saturating_add(DECODER)
+    let memory = xz_dictionary::largest(payload).saturating_add(DECODER);
+    memory.min(XZ_MEMORY)
 }
 
 /// Decompresses one or more streams in a row, as parallel compressors write them.
@@ -48,7 +49,7 @@ fn decompress_with(
     limit: usize,
 ) -> Result<(), DecompressError> {
     // An index may be damaged: no more memory is taken than its reader counts on.
-    let memory = working_memory(payload).min(XZ_MEMORY);
+    let memory = working_memory(payload);
     let corrupt = |error| corrupt(error, memory);
     let mut decoder = Stream::new_stream_decoder(memory, flags).map_err(corrupt)?;
     stream::decompress(CODEC, payload, out, limit, |payload, free| {

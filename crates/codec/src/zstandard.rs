@@ -83,10 +83,11 @@ impl Decompress {
 /// The largest window that a decoder keeps for the next payload: the one of the default level.
 const KEPT_WINDOW: u64 = 1 << 21;
 
-/// Bytes that the decoder of `payload` takes for its window: the largest of all frames.
+/// Bytes that the decoder of `payload` takes for its window: the largest of all frames up to one whose
+/// window is not accepted.
 pub(crate) fn working_memory(mut payload: &[u8]) -> u64 {
     let mut largest = 0;
-    while let Some(window) = window(payload) {
+    while let Some(window) = window(payload).filter(|&window| window <= 1 << ZSTD_WINDOW_LOG) {
         largest = largest.max(window);
         // After damage nothing is decompressed.
         let len = zstd_safe::find_frame_compressed_size(payload).unwrap_or(payload.len());

@@ -318,23 +318,49 @@ fn streams_and_frames_may_follow_one_another() {
     }
 }
 
+/// Ten bytes as an xz stream with a dictionary of `dictionary` bytes.
 #[cfg(feature = "xz")]
-#[test]
-fn xz_may_not_ask_for_gigabytes() {
+fn xz_stream(dictionary: u32) -> Vec<u8> {
     use liblzma::stream::{Action, Check, Filters, LzmaOptions, Status, Stream};
-    // Ten bytes with a dictionary of 192 MiB.
     let mut options = LzmaOptions::new_preset(0).unwrap();
-    options.dict_size(192 << 20);
+    options.dict_size(dictionary);
     let mut filters = Filters::new();
     filters.lzma2(&options);
     let mut encoder = Stream::new_stream_encoder(&filters, Check::Crc32).unwrap();
     let mut payload = Vec::with_capacity(1000);
     let status = encoder.process_vec(&[0; 10], &mut payload, Action::Finish);
     assert!(matches!(status, Ok(Status::StreamEnd)));
+    payload
+}
+
+#[cfg(feature = "xz")]
+#[test]
+fn xz_may_not_ask_for_gigabytes() {
+    let payload = xz_stream(192 << 20);
     assert!(matches!(
         decompress(Codec::Xz, &payload, 1000),
         Err(DecompressError::NeedsMemory { .. })
     ));
+    assert!(Decompressor::working_memory(Codec::Xz, &payload) <= 80 << 20);
+}
+
+#[cfg(feature = "xz")]
+#[test]
+fn a_decoder_of_xz_takes_the_memory_of_its_largest_stream() {
+    let (small, large) = (xz_stream(1 << 16), xz_stream(24 << 20));
+    let padding = [0; 8];
+    for streams in [
+        [&small[..], &large].concat(),
+        [&large[..], &small].concat(),
+        [&small[..], &large, &padding, &small, &padding].concat(),
+    ] {
+        let memory = Decompressor::working_memory(Codec::Xz, &streams);
+        assert!((24 << 20..25 << 20).contains(&memory), "{memory}");
+        // The library is given no more memory than that.
+        let decompressed = decompress(Codec::Xz, &streams, 1000).unwrap();
+        assert_eq!(decompressed.len() % 10, 0);
+    }
+    assert!(Decompressor::working_memory(Codec::Xz, &small) < 1 << 20);
 }
 
 #[cfg(feature = "zstandard")]
@@ -357,6 +383,9 @@ fn zstandard_may_not_ask_for_gigabytes() {
         .unwrap();
     for payload in [large_window, one_segment] {
         for payload in [payload.clone(), [&small[..], &payload].concat()] {
+            // It is refused before the library takes memory for it.
+            let memory = Decompressor::working_memory(Codec::Zstandard, &payload);
+            assert!(memory < 1 << 20, "{memory}");
             // The result is the same for any buffer, though the library needs no window if the
             // buffer holds all.
             for out in [&mut DecompressBuffer::new(), &mut large] {

@@ -1,5 +1,6 @@
 //! The conformance suite for Avro, over the facade's own byte sources.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
@@ -34,12 +35,23 @@ const SCHEMA: &str = r#"{"type": "record", "name": "R", "fields": [
     {"name": "numbers", "type": {"type": "array", "items": "long"}}]}"#;
 
 /// Writes Avro files.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 struct AvroFiles {
     codec: Codec,
     /// The mappings of files, if they are mapped.
     mappings: Option<Arc<Mappings>>,
     inputs: Arc<OnceInputs>,
+}
+
+impl fmt::Debug for AvroFiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let access = if self.mappings.is_some() {
+            "mapped"
+        } else {
+            "read"
+        };
+        write!(f, "Avro ({}, {access})", self.codec)
+    }
 }
 
 impl AvroFiles {
