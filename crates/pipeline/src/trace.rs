@@ -265,7 +265,7 @@ fn described(what: &What, leased: u64) -> (&'static str, &'static str, Value) {
             args["again"] = (*is_again).into();
             ("batches", "op", args)
         }
-        What::Join(batch) => ("join", "op", json!({"batch": batch})),
+        What::Join(batch) => ("join", "join", json!({"batch": batch})),
         What::Piece {
             at,
             batch,

@@ -94,6 +94,7 @@ fn check(events: &[Value], batches: u64, rows: u64, threads: u64) {
                     "prepare" => assert!(number(event, "blocks") > 0),
                     "read" => reads += number(event, "bytes"),
                     "open" => {}
+                    "join" => assert!(number(event, "batch") < batches),
                     _ => assert!(name.starts_with("wait for "), "{event}"),
                 }
                 if event["cat"] == "op" {

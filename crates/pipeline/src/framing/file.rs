@@ -165,7 +165,10 @@ impl Framing {
         bytes: u64,
     ) -> Result<(), Stop> {
         let mut ahead = self.ahead(file, block);
-        ahead.check_window(bytes)?;
+        // The bytes of a header are not of the window.
+        if file.context.is_some() {
+            ahead.check_window(bytes)?;
+        }
         let more = bytes.saturating_sub(file.joined.bytes());
         let lease = ahead.lease(file.fetcher.under_way(), more)?;
         file.joined.join(lease);
