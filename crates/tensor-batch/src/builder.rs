@@ -101,6 +101,7 @@ impl BatchBuilder {
     /// Frees the builder's own memory, [`capacity_bytes`](Self::capacity_bytes). The memory of dropped
     /// batches is kept.
     pub fn shrink(&mut self) {
+        self.run_rows.clear();
         self.columns.clear();
         self.segments.iter_mut().for_each(Vec::clear);
     }
