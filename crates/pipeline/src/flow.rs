@@ -1,5 +1,11 @@
 //! The state that all threads of an iteration share: the sequence of ops, and the finished batches
-//! on their way to the consumer. See DESIGN.md for why no thread waits for ever.
+//! on their way to the consumer.
+//!
+//! No thread waits for ever (DESIGN.md has the whole argument). Ops start in sequence. Of ops that have
+//! started, only one that runs alone waits for memory, and only the consumer can be in its way; others
+//! give back what they made and run again alone. A finished batch waits for those before it. A prepare
+//! that has begun waits for nothing. The planning thread does reads that no worker has begun, and queues
+//! all that it has planned before it waits for memory.
 
 mod describe;
 mod planning;
@@ -106,7 +112,7 @@ pub(crate) struct Flow {
     pub(crate) costs: Arc<Costs>,
     /// Bytes of read buffers that are used in part.
     partly_used: u64,
-    /// Number of batches that may wait for the consumer.
+    /// Number of ready batches from which on no op starts to make more.
     prefetch: usize,
     /// Number of rows of a batch.
     batch_rows: u64,

@@ -121,7 +121,7 @@ impl PieceBatch {
         self.pieces.iter().map(|piece| piece.rows).sum()
     }
 
-    /// The memory of a piece. The first piece makes that of the whole batch, with the builder of
+    /// The memory of a piece. The first one to begin makes that of the whole batch, with the builder of
     /// `begin`, the lease of its memory, and one for the batch's columns.
     pub(crate) fn begin(
         &self,
@@ -153,6 +153,18 @@ impl PieceBatch {
         }
         let slots = state.slots.get_mut(piece).and_then(Option::take);
         slots.ok_or(Denied::Cancelled)
+    }
+
+    /// Gives back what the pieces have made: one op makes the whole batch later.
+    pub(crate) fn give_up(&self) {
+        let mut state = self.lock();
+        state.is_given_up = true;
+        let given_up = (
+            std::mem::take(&mut state.slots),
+            std::mem::take(&mut state.made),
+        );
+        drop(state);
+        drop(given_up);
     }
 
     /// Ends a piece; without `made`, since memory was missing. The last one gets the builder, and what

@@ -46,7 +46,8 @@ pub struct Options {
     pub shuffle_files: bool,
     /// Whether the blocks of a file are read in a random order.
     pub shuffle_blocks: bool,
-    /// Number of batches that are finished before the consumer asks for them; 0 counts as 1.
+    /// Number of batches that are finished before the consumer asks for them; 0 counts as 1. While so
+    /// many are ready, no op starts to make more; those that are being made come on top.
     pub prefetch: usize,
     /// Number of workers; 0 counts as 1.
     pub threads: usize,
@@ -148,7 +149,7 @@ impl Pipeline {
 
 /// An iterator over batches, which threads make ahead of the consumer.
 ///
-/// The first error is the last item; the batches before it are whole. Dropping the iterator stops
+/// The first error is the last item. The batch before it may end early, before a bad row. Dropping the iterator stops
 /// the threads and waits for them.
 pub struct Batches {
     flow: Arc<Flow>,

@@ -1,7 +1,8 @@
 //! The planner: which records of which blocks are the rows of which batch.
 //!
-//! It sees record counts and no record, so it runs ahead of the workers. What it plans depends on
-//! counts, seed, epoch and sizes alone.
+//! It sees record counts and no record, so it runs ahead of the workers. What it plans depends on the
+//! counts, the orders of files and blocks, the slice, the sizes of batch and buffer, seed, epoch and
+//! stream; not on threads, time or memory.
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -359,7 +359,7 @@ impl Sequence {
 }
 
 impl Sequence {
-    /// Cuts a large batch into pieces, where blocks begin.
+    /// Cuts a large batch into pieces, between reads of blocks.
     fn pieces(&self, plan: BatchPlan) -> Vec<BatchPlan> {
         let count = self.piece_count(&plan);
         if count < 2 {

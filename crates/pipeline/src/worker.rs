@@ -146,7 +146,7 @@ impl Worker {
         }
     }
 
-    /// Runs ops and reads until there are no more.
+    /// Runs reads, joins and ops until there are no more.
     pub(crate) fn run(mut self) {
         let flow = self.context.flow.clone();
         let _running = flow.watch.worker(self.number);
@@ -443,7 +443,7 @@ impl Worker {
                 rest: rest.clone(),
             });
         let own = joins.next();
-        self.context.flow.join(joins.collect());
+        self.context.flow.queue_joins(joins.collect());
         own
     }
 
@@ -533,7 +533,7 @@ impl Worker {
                 .map_err(at_first)?;
             context.decode_reads(plan, rows, slots, account, fixed, &mut written)?
         };
-        context.join(builder, plan, account, &mut written)?;
+        context.gather(builder, plan, account, &mut written)?;
         let batch = builder.finish();
         if !account.is_alone {
             self.builders.shrink(&mut self.builder);
@@ -593,7 +593,7 @@ impl Context {
     }
 
     /// Lays the columns of variable size end to end, once all rows are decoded.
-    fn join(
+    fn gather(
         &mut self,
         builder: &mut BatchBuilder,
         plan: &BatchPlan,

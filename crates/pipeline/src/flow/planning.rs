@@ -66,10 +66,8 @@ impl Flow {
     /// A lease of `bytes` for a payload or a read, if there is memory for it. `total` are the bytes of
     /// all payloads and reads before.
     pub(crate) fn try_lease_ahead(&self, total: u64, bytes: u64) -> Option<Lease> {
-        let is_ahead = self.is_ahead(&self.lock(), total, bytes);
-        is_ahead
-            .then(|| Lease::try_new(&self.memory, bytes))
-            .flatten()
+        let may = self.may_read_ahead(&self.lock(), total, bytes);
+        may.then(|| Lease::try_new(&self.memory, bytes)).flatten()
     }
 
     /// The same, waited for. What the next batch cannot do without may take all that is left. So that
@@ -81,7 +79,7 @@ impl Flow {
                 return Err(NoLease::Cancelled);
             }
             let is_starved = state.is_starved();
-            if (is_starved || self.is_ahead(&state, total, bytes))
+            if (is_starved || self.may_read_ahead(&state, total, bytes))
                 && let Some(lease) = Lease::try_new(&self.memory, bytes)
             {
                 return Ok(lease);
@@ -95,7 +93,7 @@ impl Flow {
     }
 
     /// Whether `bytes` more are not too much ahead of the first batch that is not finished.
-    pub(super) fn is_ahead(&self, state: &State, total: u64, bytes: u64) -> bool {
+    pub(super) fn may_read_ahead(&self, state: &State, total: u64, bytes: u64) -> bool {
         let unqueued = self.unqueued.load(Relaxed);
         let until = state.totals.get(state.ready).copied().unwrap_or(unqueued);
         let ahead = total.saturating_sub(until) + self.partly_used;

@@ -10,7 +10,7 @@ use crate::sync::{Instant, MutexGuard};
 use crate::watch::What;
 
 impl Flow {
-    /// The next read, or the next op with a lease of what it is estimated to need, waited for; `None`
+    /// The next read or join, or the next op with a lease of what it is estimated to need, waited for; `None`
     /// if there are no more.
     pub(crate) fn next_work(&self, worker: usize) -> Option<Work> {
         let mut state = self.lock();
@@ -33,6 +33,7 @@ impl Flow {
                 if queued.is_alone {
                     state.is_alone = true;
                     self.memory.set_scarce(true);
+                    give_up_pieces(&state);
                 }
                 let next = self.next_worker(&mut state);
                 let planner = self.wakes_planner(&state);
@@ -200,7 +201,7 @@ impl Flow {
     }
 
     /// Puts an op that has given back what it made before all that have not started. It starts when no
-    /// other runs.
+    /// other runs: the end of the op that ran until now finds a worker for it.
     pub(crate) fn run_again(&self, seq: u64, op: Op) {
         let mut state = self.lock();
         if self.is_stopped() || state.has_failed {
@@ -220,7 +221,7 @@ impl Flow {
     }
 
     /// Has workers do `joins` before any op that has not started. Each counts as a running op.
-    pub(crate) fn join(&self, joins: Vec<Join>) {
+    pub(crate) fn queue_joins(&self, joins: Vec<Join>) {
         let mut state = self.lock();
         if joins.is_empty() || self.is_stopped() {
             return;
@@ -283,5 +284,16 @@ impl Flow {
             state.waiting.for_prepare -= 1;
         }
         Ok(())
+    }
+}
+
+/// Has batches be made later as a whole of which some pieces are made and others have not started: what
+/// the made ones hold may be what the op before them lacks.
+#[cold]
+fn give_up_pieces(state: &State) {
+    for queued in &state.queue {
+        if let Op::Piece { batch, .. } = &queued.op {
+            batch.give_up();
+        }
     }
 }

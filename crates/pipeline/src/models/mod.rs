@@ -181,7 +181,7 @@ impl Iteration {
         let spec = BatchSpec::new(vec![column]).unwrap();
         let workers = Workers {
             flow: flow.clone(),
-            builders: Arc::new(Builders::new(memory, spec, options.threads)),
+            builders: Builders::new(memory, spec, options.threads),
             drop_remainder: false,
             pool: None,
             threads: Mutex::default(),
