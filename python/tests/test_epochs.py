@@ -135,12 +135,11 @@ def test_it_tells_what_waits_for_what(numbers: str, tmp_path: Path) -> None:
         iterator = iter(stuck)
         thread = threading.Thread(target=lambda: next(iterator, None))
         thread.start()
-        deadline = time.monotonic() + 60
-        while "waits for batch 0 since" not in stuck.describe_waits():
-            assert time.monotonic() < deadline, stuck.describe_waits()
-            time.sleep(0.01)
-        told = stuck.describe_waits()
         name = str(path).replace("'", r"\'")
-        assert f"'{name}' from" in told, told
+        waits = ["waits for batch 0 since", f"'{name}' from"]
+        deadline = time.monotonic() + 60
+        while not all(text in (told := stuck.describe_waits()) for text in waits):
+            assert time.monotonic() < deadline, told
+            time.sleep(0.01)
         iterator.close()
         thread.join()
