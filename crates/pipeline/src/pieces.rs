@@ -300,3 +300,45 @@ impl Cache for FreeBuilders {
         builders.is_some()
     }
 }
+
+#[cfg(all(test, not(loom)))]
+#[allow(clippy::unwrap_used, reason = "a panic is a failure")]
+mod tests {
+    use tensor_batch::{ColumnKind, ColumnSpec, DType};
+
+    use super::*;
+    use crate::planner::WindowSize;
+
+    #[test]
+    fn pieces_that_are_given_up_give_their_memory_back() {
+        let memory = Arc::new(Memory::new(1 << 20));
+        let column = ColumnSpec::new("id", DType::Int64, ColumnKind::Dense { shape: vec![] });
+        let spec = BatchSpec::new(vec![column]).unwrap();
+        let builders = Builders::new(memory.clone(), spec, 2);
+        let piece = || BatchPlan {
+            rows: 100,
+            reads: Vec::new(),
+            window: WindowSize::default(),
+        };
+        let batch = PieceBatch::new(0, vec![piece(), piece()]);
+        let begin = || {
+            let (builder, kept) = builders.take();
+            Ok((builder, kept, Lease::try_new(&memory, 1_600).unwrap()))
+        };
+        let slots = batch.begin(0, begin).unwrap();
+        let made = MadePiece {
+            slots,
+            result: Ok(Tally::default()),
+            lease: Lease::try_new(&memory, 1_000).unwrap(),
+            written: Written::default(),
+        };
+        assert!(matches!(batch.end(Some(made)), Ended::More));
+        assert!(memory.held() >= 2_600);
+        batch.give_up();
+        assert_eq!(memory.held(), 0);
+        // The last piece has one op make the whole batch.
+        let begun = batch.begin(1, || Err(Denied::Exceeded));
+        assert_eq!(begun.err(), Some(Denied::Again));
+        assert!(matches!(batch.end(None), Ended::Again));
+    }
+}
