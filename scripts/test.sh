@@ -24,7 +24,7 @@ main() {
 # A build of its own, in which locks are loom's. Optimised, since each model runs thousands of times.
 test_models() {
     RUSTFLAGS="${RUSTFLAGS:-} --cfg loom" CARGO_PROFILE_DEV_OPT_LEVEL=2 \
-        cargo test --locked -p atds-pipeline --lib --target-dir "$target/loom" models::
+        cargo test --locked -p tensor-batch -p atds-pipeline --lib --target-dir "$target/loom" models::
 }
 
 # Their statistics and tables, and a short run: no speed.

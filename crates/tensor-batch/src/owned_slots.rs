@@ -1,10 +1,17 @@
 //! Row slots and gather tasks that own their batch, for threads that do not wait for one another.
 #![allow(unsafe_code)] // They borrow from a builder that moves with them.
 
+#[cfg(all(test, loom))]
+mod models;
+
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::mem::ManuallyDrop;
+#[cfg(not(all(test, loom)))]
 use std::sync::Arc;
+
+#[cfg(all(test, loom))]
+use models::Arc;
 
 use crate::{BatchBuilder, GatherTask, RowSlots};
 
@@ -36,32 +43,25 @@ pub struct OwnedRowSlots(Part<RowSlots<'static>>);
 pub struct OwnedGatherTasks(Part<Vec<GatherTask<'static>>>);
 
 /// What borrows from a builder, and a share of the builder.
-struct Part<T> {
+struct Part<T, B = BatchBuilder> {
     /// Dropped before `owner`, from which it borrows.
     value: ManuallyDrop<T>,
-    owner: ManuallyDrop<Arc<Owner>>,
+    owner: ManuallyDrop<Arc<Owner<B>>>,
 }
 
-struct Owner(UnsafeCell<BatchBuilder>);
+struct Owner<B>(UnsafeCell<B>);
 
-// SAFETY: the builder is reached through the cell in two places alone: before the first parts are
-// given out, and by value once the last are dropped. Between, the parts borrow disjoint pieces of it,
-// and are `Send`, which the assertion below has the compiler check.
-unsafe impl Send for Owner {}
-// SAFETY: as above; a shared `Owner` has no method.
-unsafe impl Sync for Owner {}
-
-const _: () = {
-    const fn is_send<T: Send>() {}
-    is_send::<RowSlots<'static>>();
-    is_send::<GatherTask<'static>>();
-    is_send::<BatchBuilder>();
-};
+// SAFETY: a shared `Owner` has no method. The builder is reached through the cell in two places alone:
+// before the parts are given out, and by value once the last of them is dropped, on whichever thread
+// that is: so it is `Send`. Between, the parts alone reach it, and each may leave its thread only if
+// what it borrows may.
+unsafe impl<B: Send> Sync for Owner<B> {}
 
 impl BatchBuilder {
-    /// Starts a batch, as [`slots`](Self::slots), with slots that own the builder.
+    /// Starts a batch, as [`slots`](Self::slots), with slots that own the builder. Without runs, the
+    /// builder is dropped.
     pub fn into_slots(self, run_rows: &[usize]) -> Vec<OwnedRowSlots> {
-        let slots = self.into_parts(|builder| builder.slots(run_rows));
+        let slots = Part::of(self, |builder| builder.slots(run_rows));
         slots.into_iter().map(OwnedRowSlots).collect()
     }
 
@@ -71,7 +71,7 @@ impl BatchBuilder {
     /// # Panics
     /// As [`gather`](Self::gather).
     pub fn into_gather(self, bytes: usize) -> Vec<OwnedGatherTasks> {
-        let tasks = self.into_parts(|builder| {
+        let tasks = Part::of(self, |builder| {
             let (mut parts, mut part, mut sum) = (Vec::new(), Vec::new(), 0);
             for task in builder.gather() {
                 sum += task.bytes();
@@ -88,24 +88,25 @@ impl BatchBuilder {
         });
         tasks.into_iter().map(OwnedGatherTasks).collect()
     }
-
-    fn into_parts<T>(self, make: impl FnOnce(&'static mut BatchBuilder) -> Vec<T>) -> Vec<Part<T>> {
-        let owner = Arc::new(Owner(UnsafeCell::new(self)));
-        // SAFETY: no other reference to the builder exists. It stays where it is and is not touched
-        // until the last of the parts is dropped, since each holds the `Arc`. `make` is one of the two
-        // functions above, which keep nothing.
-        let parts = make(unsafe { &mut *owner.0.get() }).into_iter();
-        parts
-            .map(|part| Part {
-                value: ManuallyDrop::new(part),
-                owner: ManuallyDrop::new(owner.clone()),
-            })
-            .collect()
-    }
 }
 
 impl OwnedRowSlots {
-    /// Calls `work` with the slots. They cannot be kept, since their lifetime is that of the call.
+    /// Calls `work` with the slots. They cannot be kept, since their lifetime is that of the call:
+    ///
+    /// ```compile_fail
+    /// # fn keep(mut slots: tensor_batch::OwnedRowSlots) {
+    /// let mut kept = None;
+    /// slots.with(|slots| kept = Some(slots.columns()));
+    /// # }
+    /// ```
+    ///
+    /// Nor can they be swapped with those of another batch:
+    ///
+    /// ```compile_fail
+    /// # fn swap(mut one: tensor_batch::OwnedRowSlots, mut other: tensor_batch::OwnedRowSlots) {
+    /// one.with(|one| other.with(|other| std::mem::swap(one, other)));
+    /// # }
+    /// ```
     pub fn with<T>(&mut self, work: impl for<'a> FnOnce(&mut RowSlots<'a>) -> T) -> T {
         work(&mut self.0.value)
     }
@@ -126,9 +127,27 @@ impl OwnedGatherTasks {
     }
 }
 
-impl<T> Part<T> {
+impl<T, B> Part<T, B> {
+    /// The parts that `make` makes of a builder. `make` keeps nothing else of it.
+    fn of(builder: B, make: impl FnOnce(&'static mut B) -> Vec<T>) -> Vec<Self>
+    where
+        B: 'static,
+    {
+        let owner = Arc::new(Owner(UnsafeCell::new(builder)));
+        // SAFETY: no other reference to the builder exists. It stays where it is and is not touched
+        // until the last of the parts is dropped, since each holds the `Arc`. The callers are above: by
+        // their types, all they can keep of the builder is in the parts.
+        let parts = make(unsafe { &mut *owner.0.get() }).into_iter();
+        parts
+            .map(|part| Part {
+                value: ManuallyDrop::new(part),
+                owner: ManuallyDrop::new(owner.clone()),
+            })
+            .collect()
+    }
+
     /// Ends the borrow. Returns the builder if all other parts were ended or dropped.
-    fn end(self) -> Option<BatchBuilder> {
+    fn end(self) -> Option<B> {
         let mut this = ManuallyDrop::new(self);
         // SAFETY: neither is used again, since `this` is not dropped.
         let owner = unsafe {
@@ -139,7 +158,7 @@ impl<T> Part<T> {
     }
 }
 
-impl<T> Drop for Part<T> {
+impl<T, B> Drop for Part<T, B> {
     fn drop(&mut self) {
         // SAFETY: neither is used again. The value is dropped first, as it borrows from the owner.
         unsafe {

@@ -5,6 +5,7 @@ mod any;
 mod buffers;
 mod exact;
 mod model;
+mod owned;
 mod padded;
 mod recycling;
 mod runs;

@@ -8,7 +8,7 @@ use tensor_batch::{
 use crate::any::{any_rows, any_runs, any_spec};
 use crate::model::{List, Row, Tensor, batch, column_rows, fill};
 
-fn assert_is(batch: &Batch, spec: &BatchSpec, rows: &[Vec<Row>]) {
+pub(crate) fn assert_is(batch: &Batch, spec: &BatchSpec, rows: &[Vec<Row>]) {
     assert_eq!(batch.rows(), rows.len());
     assert_eq!(batch.spec(), spec);
     assert_eq!(batch.columns().len(), spec.columns().len());
