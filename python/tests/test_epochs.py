@@ -136,7 +136,7 @@ def test_it_tells_what_waits_for_what(numbers: str, tmp_path: Path) -> None:
         thread = threading.Thread(target=lambda: next(iterator, None))
         thread.start()
         name = str(path).replace("'", r"\'")
-        waits = ["waits for batch 0 since", f"'{name}' from"]
+        waits = ["waits for batch 0 since", f" of '{name}' since "]
         deadline = time.monotonic() + 60
         while not all(text in (told := stuck.describe_waits()) for text in waits):
             assert time.monotonic() < deadline, told

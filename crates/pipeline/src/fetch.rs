@@ -291,22 +291,18 @@ impl Fetcher {
             let _ = sender.send((number, answer));
         });
         let done = done.cancelled_by(self.flow.cancel.clone());
+        let read = Read {
+            source: self.source.clone(),
+            range,
+            buffer,
+            done,
+        };
         // The first bytes of a file are waited for, and a worker would not have them sooner.
         if number == 0 || !self.is_read_by_workers() {
-            let location = self.source.location().clone();
-            let range_read = range.clone();
-            let _reading = self.flow.watch.begin(What::Read {
-                location,
-                range: range_read,
-            });
-            self.source.read(range, buffer, done);
+            let _reading = self.flow.watch.begin(read.what());
+            read.run();
         } else {
-            self.flow.read(Read {
-                source: self.source.clone(),
-                range,
-                buffer,
-                done,
-            });
+            self.flow.read(read);
         }
     }
 
@@ -367,10 +363,9 @@ impl Fetcher {
     fn wait(&self) -> Result<(u64, Answer), Stop> {
         let pause = Duration::from_millis(20);
         let started = Instant::now();
-        let _waits = self.flow.watch.begin(What::ForBytes {
-            location: self.source.location().clone(),
-            offset: self.reads.front().map_or(0, |read| read.range.start),
-        });
+        let offset = self.reads.front().map_or(0, |read| read.range.start);
+        let what = What::for_bytes(self.source.location(), offset);
+        let _waits = self.flow.watch.begin(what);
         let received = loop {
             // A source that never answers must not keep a cancelled iteration.
             if let Ok(received) = self.answers.recv_timeout(pause) {

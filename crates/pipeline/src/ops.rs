@@ -9,6 +9,7 @@ use crate::block::Block;
 use crate::memory::Lease;
 use crate::pieces::{Join, PieceBatch};
 use crate::planner::BatchPlan;
+use crate::watch::What;
 
 /// An op in the queue, or one that has started.
 #[derive(Debug)]
@@ -64,6 +65,10 @@ pub(crate) struct Read {
 }
 
 impl Read {
+    pub(crate) fn what(&self) -> What {
+        What::read(self.source.location(), &self.range)
+    }
+
     pub(crate) fn run(self) {
         self.source.read(self.range, self.buffer, self.done);
     }

@@ -13,7 +13,7 @@ use crate::ops::EarlyBlock;
 use crate::planner::BlockRead;
 use crate::reads::{OwnPrepared, Reads};
 use crate::sync::Instant;
-use crate::watch::{At, What};
+use crate::watch::What;
 use crate::worker::{Context, ReadError};
 use crate::{Error, ErrorKind};
 
@@ -121,7 +121,7 @@ impl Context {
                 None if block.payload.claim() => self.prepare_claimed(&[block], is_alone)?,
                 None => {
                     let start = Instant::now();
-                    let _waits = self.flow.watch.begin(What::ForPrepare(At::of(block)));
+                    let _waits = self.flow.watch.begin(What::for_prepare(block));
                     self.flow.wait_for_prepare(&block.payload)?;
                     self.other_time += start.elapsed();
                 }

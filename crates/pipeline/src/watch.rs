@@ -3,18 +3,17 @@
 use std::cell::Cell;
 use std::fmt;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use atds_format::Location;
 
-use crate::block::{Block, FileContext};
-use crate::ops::{Op, Queued, Read};
+use crate::block::Block;
+use crate::ops::{Op, Queued};
 use crate::planner::BatchPlan;
-use crate::trace::{Event, IterationTrace, Trace};
+use crate::trace::{Event, Trace};
 
-/// The number of the consumer among the threads of an iteration.
+/// The numbers of the threads of an iteration. Worker 0 and the others follow.
 const CONSUMER: usize = 0;
 const PLANNER: usize = 1;
 const FIRST_WORKER: usize = 2;
@@ -31,422 +30,327 @@ thread_local! {
 /// What the threads of one iteration do. Each thread writes for itself, so nobody waits here.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    threads: Box<[Thread]>,
-    trace: Option<IterationTrace>,
+    threads: Box<[Mutex<Thread>]>,
+    /// With the number of the iteration in the trace.
+    trace: Option<(Trace, u64)>,
 }
 
 #[derive(Debug, Default)]
 struct Thread {
-    state: Mutex<State>,
-    /// Bytes that the op which runs has leased, and the most that it had.
-    leased: AtomicU64,
-    most_leased: AtomicU64,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    is_running: bool,
-    /// What the thread does, and what it waits for in it.
+    /// What the thread does, and what it waits for in it; nothing if it does not run.
     spans: Vec<(What, Instant)>,
+    /// Bytes that the op which runs has leased, and the most that it had.
+    leased: u64,
+    most_leased: u64,
     /// What ended and is not written.
     events: Vec<Event>,
 }
 
 /// What a thread does, or what it waits for.
 #[derive(Clone, Debug)]
-pub(crate) enum What {
-    Prepare {
-        at: At,
-        blocks: usize,
-        bytes: u64,
-    },
-    Batches {
-        at: Option<At>,
-        first: u64,
-        batches: u64,
-        rows: u64,
-        is_again: bool,
-    },
-    Piece {
-        at: Option<At>,
-        batch: u64,
-        piece: usize,
-        pieces: usize,
-        rows: u64,
-    },
-    /// Of a batch.
-    Join(u64),
-    Read {
-        location: Location,
-        range: Range<u64>,
-    },
-    Open(Location),
-    ForOp,
-    ForPrepare(At),
-    ForMemory,
-    /// With the finished batch of this number.
-    ForEarlier(u64),
-    ForRoom,
-    ForBytes {
-        location: Location,
-        offset: u64,
-    },
-    ForBatch(u64),
+pub(crate) struct What {
+    /// In a trace.
+    pub(crate) name: &'static str,
+    /// In a trace: `op`, `join`, `read`, `wait` or `batch`. A thread that runs has none.
+    pub(crate) category: &'static str,
+    /// For people, who read numbers and file after it.
+    text: &'static str,
+    pub(crate) numbers: Vec<(&'static str, u64)>,
+    pub(crate) file: Option<Location>,
 }
 
-/// A block of a file.
-#[derive(Clone, Debug)]
-pub(crate) struct At {
-    file: Arc<FileContext>,
-    pub(crate) block: u64,
-}
-
-impl At {
-    pub(crate) fn of(block: &Block) -> Self {
-        At {
-            file: block.file.clone(),
-            block: block.index,
-        }
-    }
-
-    fn first_of(plans: &[BatchPlan]) -> Option<Self> {
-        let first = plans.first()?.reads.first()?;
-        Some(At::of(&first.block))
-    }
-
-    pub(crate) fn location(&self) -> &Location {
-        &self.file.location
-    }
-}
+pub(crate) const FOR_OP: What = What::new("wait for an op", "wait", "waits for an op");
+pub(crate) const FOR_MEMORY: What = What::new("wait for memory", "wait", "waits for memory");
+pub(crate) const FOR_ROOM: What = What::new(
+    "wait for room",
+    "wait",
+    "waits for room in the queue of ops",
+);
 
 impl What {
+    const fn new(name: &'static str, category: &'static str, text: &'static str) -> Self {
+        What {
+            name,
+            category,
+            text,
+            numbers: Vec::new(),
+            file: None,
+        }
+    }
+
+    fn with(mut self, numbers: &[(&'static str, u64)]) -> Self {
+        self.numbers.extend(numbers);
+        self
+    }
+
+    fn in_file(mut self, location: &Location) -> Self {
+        self.file = Some(location.clone());
+        self
+    }
+
+    fn in_block(self, block: &Block) -> Self {
+        self.with(&[("block", block.index)])
+            .in_file(&block.file.location)
+    }
+
+    fn at_first_of(self, plan: &BatchPlan) -> Self {
+        match plan.reads.first() {
+            Some(first) => self.in_block(&first.block),
+            None => self,
+        }
+    }
+
     pub(crate) fn op(queued: &Queued) -> Self {
-        let rows = queued.op.rows();
+        let rows = ("rows", queued.op.rows());
         match &queued.op {
-            Op::Prepare { blocks, .. } => What::Prepare {
+            Op::Prepare { blocks, .. } => {
+                let bytes = blocks.iter().map(|early| early.block.payload.bytes).sum();
                 // A group has a block.
-                at: At::of(&blocks[0].block),
-                blocks: blocks.len(),
-                bytes: blocks.iter().map(|early| early.block.payload.bytes).sum(),
-            },
-            Op::Batches { first, plans, .. } => What::Batches {
-                at: At::first_of(plans),
-                first: *first,
-                batches: plans.len() as u64,
-                rows,
-                is_again: queued.is_alone,
-            },
-            Op::Piece { batch, piece, .. } => What::Piece {
-                at: At::first_of(&batch.pieces[*piece..]),
-                batch: batch.number,
-                piece: *piece,
-                pieces: batch.pieces.len(),
-                rows,
-            },
+                What::new("prepare", "op", "prepares")
+                    .with(&[("blocks", blocks.len() as u64), ("bytes", bytes)])
+                    .in_block(&blocks[0].block)
+            }
+            Op::Batches { first, plans, .. } => {
+                let made = [("batch", *first), ("batches", plans.len() as u64), rows];
+                let again = [("again", 1)];
+                let again = if queued.is_alone { &again[..] } else { &[] };
+                What::new("batches", "op", "makes")
+                    .with(&made)
+                    .with(again)
+                    .at_first_of(&plans[0])
+            }
+            Op::Piece { batch, piece, .. } => What::new("piece", "op", "makes")
+                .with(&[("piece", *piece as u64), ("batch", batch.number)])
+                .with(&[("pieces", batch.pieces.len() as u64), rows])
+                .at_first_of(&batch.pieces[*piece]),
         }
     }
 
-    pub(crate) fn read(read: &Read) -> Self {
-        What::Read {
-            location: read.source.location().clone(),
-            range: read.range.clone(),
+    pub(crate) fn join(batch: u64) -> Self {
+        What::new("join", "join", "lays columns end to end of").with(&[("batch", batch)])
+    }
+
+    pub(crate) fn read(location: &Location, range: &Range<u64>) -> Self {
+        let bytes = range.end.saturating_sub(range.start);
+        What::new("read", "read", "reads")
+            .with(&[("offset", range.start), ("bytes", bytes)])
+            .in_file(location)
+    }
+
+    pub(crate) fn open(location: &Location) -> Self {
+        What::new("open", "read", "opens").in_file(location)
+    }
+
+    pub(crate) fn for_bytes(location: &Location, offset: u64) -> Self {
+        What::new("wait for bytes", "wait", "waits for bytes from")
+            .with(&[("offset", offset)])
+            .in_file(location)
+    }
+
+    pub(crate) fn for_prepare(block: &Block) -> Self {
+        let text = "waits until another worker has prepared";
+        What::new("wait for a prepare", "wait", text).in_block(block)
+    }
+
+    /// The wait with the finished batch `batch`.
+    pub(crate) fn for_earlier(batch: u64) -> Self {
+        let text = "waits for the batches before its";
+        What::new("wait for earlier batches", "wait", text).with(&[("batch", batch)])
+    }
+
+    fn for_batch(batch: u64) -> Self {
+        What::new("wait for a batch", "wait", "waits for").with(&[("batch", batch)])
+    }
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text)?;
+        for (at, (name, number)) in self.numbers.iter().enumerate() {
+            let comma = if at > 0 { "," } else { "" };
+            write!(f, "{comma} {name} {number}")?;
         }
-    }
-
-    fn is_op(&self) -> bool {
-        matches!(
-            self,
-            What::Prepare { .. } | What::Batches { .. } | What::Piece { .. }
-        )
-    }
-
-    /// Whether it ends while the flow's lock is held, under which nothing is written.
-    fn ends_locked(&self) -> bool {
-        matches!(
-            self,
-            What::ForOp
-                | What::ForPrepare(_)
-                | What::ForMemory
-                | What::ForEarlier(_)
-                | What::ForRoom
-        )
+        let of = if self.numbers.is_empty() { "" } else { " of" };
+        match &self.file {
+            Some(file) => write!(f, "{of} '{}'", file.to_string().escape_debug()),
+            None => Ok(()),
+        }
     }
 }
 
 impl Watch {
     pub(crate) fn new(workers: usize, trace: Option<&Trace>) -> Self {
+        let threads = (0..FIRST_WORKER + workers).map(|_| Mutex::default());
         let watch = Watch {
-            threads: (0..FIRST_WORKER + workers)
-                .map(|_| Thread::default())
-                .collect(),
-            trace: trace.map(Trace::iteration),
+            threads: threads.collect(),
+            trace: trace.map(|trace| (trace.clone(), trace.begin_iteration())),
         };
-        watch.name(CONSUMER, "consumer");
+        watch.run(CONSUMER, "does something else");
         watch
     }
 
     /// Says that this thread is the planning thread, until the result is dropped.
-    pub(crate) fn planner(&self) -> Running<'_> {
-        self.name(PLANNER, "planning thread");
-        self.run(PLANNER)
+    pub(crate) fn planner(&self) -> Span<'_> {
+        NUMBER.set(PLANNER);
+        self.run(PLANNER, "frames and plans");
+        Span(self)
     }
 
     /// Says that this thread is worker `worker`, until the result is dropped.
-    pub(crate) fn worker(&self, worker: usize) -> Running<'_> {
-        self.name(FIRST_WORKER + worker, &format!("worker {worker}"));
-        self.run(FIRST_WORKER + worker)
+    pub(crate) fn worker(&self, worker: usize) -> Span<'_> {
+        NUMBER.set(FIRST_WORKER + worker);
+        self.run(FIRST_WORKER + worker, "looks for an op");
+        Span(self)
+    }
+
+    fn run(&self, number: usize, text: &'static str) {
+        if let Some((trace, iteration)) = &self.trace {
+            trace.name_thread(*iteration, number, &thread_name(number));
+        }
+        let what = What::new("run", "", text);
+        self.lock(number).spans.push((what, Instant::now()));
     }
 
     /// Says that this thread does `what`, until the result is dropped.
     pub(crate) fn begin(&self, what: What) -> Span<'_> {
-        let thread = self.thread();
-        if let Some(thread) = thread {
-            thread.lock().spans.push((what, Instant::now()));
-        }
-        Span(self, thread)
+        let mut thread = self.lock(NUMBER.get());
+        thread.spans.push((what, Instant::now()));
+        Span(self)
     }
 
-    /// Says that the consumer waits for batch `number`, from now on or still.
-    pub(crate) fn wait_for_batch(&self, number: u64) {
-        let mut state = self.threads[CONSUMER].lock();
-        if state.spans.is_empty() {
-            state.spans.push((What::ForBatch(number), Instant::now()));
+    /// Says that the consumer waits for batch `batch`, from now on or still.
+    pub(crate) fn wait_for_batch(&self, batch: u64) {
+        let mut consumer = self.lock(CONSUMER);
+        if consumer.spans.len() == 1 {
+            consumer
+                .spans
+                .push((What::for_batch(batch), Instant::now()));
         }
     }
 
-    /// Says that batch `number` was given out.
-    pub(crate) fn give_out(&self, number: u64, rows: u64, bytes: u64) {
-        let mut state = self.threads[CONSUMER].lock();
-        let waited = state.spans.pop();
+    /// Says that batch `batch` was given out.
+    pub(crate) fn give_out(&self, batch: u64, rows: u64, bytes: u64) {
+        let mut consumer = self.lock(CONSUMER);
+        let waits = consumer.spans.len() > 1;
+        let waited = waits.then(|| consumer.spans.pop()).flatten();
         if self.trace.is_some() {
-            let waited = waited.map(|(what, start)| Event::span(what, start, 0));
-            state.events.extend(waited);
-            state.events.push(Event::batch(number, rows, bytes));
-            drop(state);
-            self.write_many(CONSUMER);
+            let waited = waited.map(|(what, start)| Event::span(what, start));
+            consumer.events.extend(waited);
+            let numbers = [("batch", batch), ("rows", rows), ("bytes", bytes)];
+            let given = What::new("batch", "batch", "").with(&numbers);
+            consumer.events.push(Event::instant(given));
+            drop(consumer);
+            self.write(CONSUMER, WRITTEN_TOGETHER);
         }
     }
 
     /// Says how much the op of this thread has leased.
     pub(crate) fn set_leased(&self, bytes: u64) {
-        if let Some(thread) = self.thread() {
-            thread.leased.store(bytes, Relaxed);
-            if bytes > thread.most_leased.load(Relaxed) {
-                thread.most_leased.store(bytes, Relaxed);
-            }
-        }
-    }
-
-    /// Bytes that the op of worker `worker` has leased.
-    pub(crate) fn leased(&self, worker: usize) -> u64 {
-        self.threads[FIRST_WORKER + worker].leased.load(Relaxed)
+        let mut thread = self.lock(NUMBER.get());
+        thread.leased = bytes;
+        thread.most_leased = thread.most_leased.max(bytes);
     }
 
     /// Writes the events of this thread if they are many. No lock of the pipeline may be held.
     pub(crate) fn write_some(&self) {
-        if self.trace.is_some() {
-            self.write_many(NUMBER.get());
-        }
+        self.write(NUMBER.get(), WRITTEN_TOGETHER);
     }
 
     /// Writes all events, once the threads have ended.
     pub(crate) fn finish(&self) {
-        if let Some(trace) = &self.trace {
-            for (number, thread) in self.threads.iter().enumerate() {
-                trace.write(number, &std::mem::take(&mut thread.lock().events));
-            }
+        for number in 0..self.threads.len() {
+            self.write(number, 1);
         }
     }
 
-    /// What the consumer does, as text.
-    pub(crate) fn consumer(&self) -> String {
-        self.threads[CONSUMER].describe("does something else")
-    }
-
-    /// What the planning thread does, as text.
-    pub(crate) fn planning(&self) -> String {
-        self.threads[PLANNER].describe("frames and plans")
-    }
-
-    /// What worker `worker` does, as text; `None` if it does not run.
-    pub(crate) fn work(&self, worker: usize) -> Option<String> {
-        let thread = &self.threads[FIRST_WORKER + worker];
-        let runs = thread
-            .state
-            .try_lock()
-            .map_or(true, |state| state.is_running);
-        runs.then(|| thread.describe("looks for an op"))
-    }
-
-    fn thread(&self) -> Option<&Thread> {
-        self.threads.get(NUMBER.get())
-    }
-
-    fn run(&self, number: usize) -> Running<'_> {
-        NUMBER.set(number);
-        let thread = &self.threads[number];
-        thread.lock().is_running = true;
-        Running(thread)
-    }
-
-    fn name(&self, number: usize, name: &str) {
-        if let Some(trace) = &self.trace {
-            trace.name(number, name);
-        }
-    }
-
-    fn write_many(&self, number: usize) {
-        let (Some(trace), Some(thread)) = (&self.trace, self.threads.get(number)) else {
+    fn write(&self, number: usize, least: usize) {
+        let Some((trace, iteration)) = &self.trace else {
             return;
         };
-        let mut state = thread.lock();
-        if state.events.len() >= WRITTEN_TOGETHER {
-            let events = std::mem::take(&mut state.events);
-            drop(state);
-            trace.write(number, &events);
+        let mut thread = self.lock(number);
+        if thread.events.len() >= least {
+            let events = std::mem::take(&mut thread.events);
+            drop(thread);
+            trace.write(*iteration, number, &events);
         }
+    }
+
+    /// What the consumer and the planning thread do, as text.
+    pub(crate) fn describe_ends(&self) -> [String; 2] {
+        let text = |number| self.lock(number).describe();
+        [CONSUMER, PLANNER].map(|number| text(number).unwrap_or_else(|| "does not run".to_owned()))
+    }
+
+    /// What each worker that runs does, as text, and the bytes that it has leased.
+    pub(crate) fn describe_workers(&self) -> Vec<(String, u64)> {
+        let workers = FIRST_WORKER..self.threads.len();
+        let running = workers.filter_map(|number| {
+            let thread = self.lock(number);
+            let text = thread.describe()?;
+            Some((format!("{}: {text}", thread_name(number)), thread.leased))
+        });
+        running.collect()
+    }
+
+    /// The state of thread `number`; of the consumer, if another iteration has given the number.
+    fn lock(&self, number: usize) -> MutexGuard<'_, Thread> {
+        let thread = self.threads.get(number).unwrap_or(&self.threads[CONSUMER]);
+        thread.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A thread that runs.
-#[must_use]
-#[derive(Debug)]
-pub(crate) struct Running<'a>(&'a Thread);
-
-impl Drop for Running<'_> {
-    fn drop(&mut self) {
-        self.0.lock().is_running = false;
+fn thread_name(number: usize) -> String {
+    match number {
+        CONSUMER => "consumer".to_owned(),
+        PLANNER => "planning thread".to_owned(),
+        worker => format!("worker {}", worker - FIRST_WORKER),
     }
 }
 
 /// What a thread does, until this is dropped.
 #[must_use]
 #[derive(Debug)]
-pub(crate) struct Span<'a>(&'a Watch, Option<&'a Thread>);
+pub(crate) struct Span<'a>(&'a Watch);
 
 impl Drop for Span<'_> {
     fn drop(&mut self) {
-        let Span(watch, Some(thread)) = self else {
+        let mut thread = self.0.lock(NUMBER.get());
+        let Some((mut what, start)) = thread.spans.pop() else {
             return;
         };
-        let mut state = thread.lock();
-        let Some((what, start)) = state.spans.pop() else {
-            return;
-        };
-        let mut bytes = 0;
-        if what.is_op() {
-            thread.leased.store(0, Relaxed);
-            bytes = thread.most_leased.swap(0, Relaxed);
-        }
-        if watch.trace.is_some() {
-            let ends_locked = what.ends_locked();
-            state.events.push(Event::span(what, start, bytes));
-            drop(state);
-            if !ends_locked {
-                watch.write_some();
+        if what.category == "op" {
+            thread.leased = 0;
+            let most = std::mem::take(&mut thread.most_leased);
+            if what.numbers.iter().all(|(name, _)| *name != "bytes") {
+                what.numbers.push(("bytes", most));
             }
+        }
+        if self.0.trace.is_none() || what.category.is_empty() {
+            return;
+        }
+        // A wait ends while the flow's lock is held, under which nothing is written.
+        let writes = what.category != "wait";
+        thread.events.push(Event::span(what, start));
+        drop(thread);
+        if writes {
+            self.0.write_some();
         }
     }
 }
 
 impl Thread {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What the thread does; `else_does` is what it does if it says nothing.
-    fn describe(&self, else_does: &str) -> String {
-        let Ok(state) = self.state.try_lock() else {
-            return "busy".to_owned();
-        };
-        let spans = state.spans.iter().map(|(what, start)| {
-            let seconds = start.elapsed().as_secs_f64();
-            format!("{what} since {seconds:.3} s")
-        });
-        let spans: Vec<String> = spans.collect();
-        match &spans[..] {
-            [] => else_does.to_owned(),
-            spans => spans.join("; "),
+    /// What the thread does and waits for; `None` if it does not run.
+    fn describe(&self) -> Option<String> {
+        match &self.spans[..] {
+            [] => None,
+            [(runs, _)] => Some(runs.to_string()),
+            [_, spans @ ..] => {
+                let spans = spans.iter().map(|(what, start)| {
+                    let seconds = start.elapsed().as_secs_f64();
+                    format!("{what} since {seconds:.3} s")
+                });
+                Some(spans.collect::<Vec<_>>().join("; "))
+            }
         }
-    }
-}
-
-impl fmt::Display for What {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            What::Prepare { at, blocks: 1, .. } => write!(f, "prepares {at}"),
-            What::Prepare { at, blocks, .. } => write!(f, "prepares {blocks} blocks from {at} on"),
-            What::Batches {
-                at,
-                first,
-                batches,
-                rows,
-                is_again,
-            } => {
-                let again = if *is_again { " again" } else { "" };
-                match batches {
-                    1 => write!(f, "makes batch {first}{again} ({rows} rows)")?,
-                    _ => {
-                        let last = first + batches - 1;
-                        write!(f, "makes batches {first} to {last}{again} ({rows} rows)")?
-                    }
-                }
-                from(f, at.as_ref())
-            }
-            What::Piece {
-                at,
-                batch,
-                piece,
-                pieces,
-                rows,
-            } => {
-                write!(
-                    f,
-                    "makes piece {piece} of {pieces} of batch {batch} ({rows} rows)"
-                )?;
-                from(f, at.as_ref())
-            }
-            What::Join(batch) => write!(f, "lays columns of batch {batch} end to end"),
-            What::Read { location, range } => {
-                write!(f, "reads {} from byte {} on", File(location), range.start)
-            }
-            What::Open(location) => write!(f, "opens {}", File(location)),
-            What::ForOp => f.write_str("waits for an op"),
-            What::ForPrepare(at) => write!(f, "waits until another worker has prepared {at}"),
-            What::ForMemory => f.write_str("waits for memory"),
-            What::ForEarlier(batch) => {
-                write!(
-                    f,
-                    "has made batch {batch}, and waits for the batches before it"
-                )
-            }
-            What::ForRoom => f.write_str("waits for room in the queue of ops"),
-            What::ForBytes { location, offset } => {
-                write!(
-                    f,
-                    "waits for the bytes of {} from {offset} on",
-                    File(location)
-                )
-            }
-            What::ForBatch(batch) => write!(f, "waits for batch {batch}"),
-        }
-    }
-}
-
-fn from(f: &mut fmt::Formatter<'_>, at: Option<&At>) -> fmt::Result {
-    at.map_or(Ok(()), |at| write!(f, " from {at} on"))
-}
-
-impl fmt::Display for At {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "block {} of {}", self.block, File(self.location()))
-    }
-}
-
-struct File<'a>(&'a Location);
-
-impl fmt::Display for File<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}'", self.0.to_string().escape_debug())
     }
 }

@@ -155,7 +155,7 @@ impl Worker {
         while let Some(work) = flow.next_work(self.number) {
             let (queued, lease) = match work {
                 Work::Read(read) => {
-                    let _reading = flow.watch.begin(What::read(&read));
+                    let _reading = flow.watch.begin(read.what());
                     read.run();
                     continue;
                 }
@@ -450,7 +450,7 @@ impl Worker {
     /// Lays some columns of a batch end to end, and finishes the batch if these are the last.
     fn run_join(&mut self, join: Join) {
         let flow = self.context.flow.clone();
-        let _joining = flow.watch.begin(What::Join(join.batch.number));
+        let _joining = flow.watch.begin(What::join(join.batch.number));
         let (batch, seq) = (join.batch.clone(), join.seq);
         if let Some((builder, joined)) = join.run() {
             let finished = self.finish_joined(&batch, builder, joined);

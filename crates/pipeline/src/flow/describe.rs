@@ -19,59 +19,69 @@ impl Flow {
             text += "the iteration is stopped\n";
         }
         let state = self.try_lock();
-        text += &format!("consumer: {}", self.watch.consumer());
+        let [consumer, mut planning] = self.watch.describe_ends();
+        text += &format!("consumer: {consumer}");
         if let Some(given) = state.as_ref().and_then(|state| state.given) {
             let seconds = given.elapsed().as_secs_f64();
             text += &format!(", took a batch {seconds:.3} s ago");
         }
-        let is_planned = state.as_ref().is_some_and(|state| state.is_planned);
-        let planning = match is_planned {
-            true => "has planned all batches".to_owned(),
-            false => self.watch.planning(),
-        };
-        text += &format!("\nplanning thread: {planning}\n");
-        let running = (0..self.workers).map(|worker| (worker, self.watch.work(worker)));
-        let mut leased = 0;
-        let mut idle = 0;
-        for (worker, work) in running {
-            let bytes = self.watch.leased(worker);
-            leased += bytes;
-            match work {
-                None => idle += 1,
-                Some(work) if bytes == 0 => text += &format!("worker {worker}: {work}\n"),
-                Some(work) => text += &format!("worker {worker}: {work}; holds {}\n", Mb(bytes)),
-            }
+        if state.as_ref().is_some_and(|state| state.is_planned) {
+            planning = "has planned all batches".to_owned();
         }
-        if idle > 0 {
+        text += &format!("\nplanning thread: {planning}\n");
+        let running = self.watch.describe_workers();
+        for (work, bytes) in &running {
+            let holds = match bytes {
+                0 => String::new(),
+                _ => format!("; holds {}", Mb(*bytes)),
+            };
+            text += &format!("{work}{holds}\n");
+        }
+        if running.len() < self.workers {
+            let idle = self.workers - running.len();
             text += &format!("{idle} of {} workers do not run\n", self.workers);
         }
-        let Some(state) = state else {
-            return text + "queue, batches: busy\n" + &self.describe_memory(leased, None);
-        };
-        let lease = |finished: &super::Finished| finished.lease.as_ref().map_or(0, Lease::bytes);
-        let batches = state.batches.iter().enumerate();
-        let finished = batches.filter_map(|(at, batch)| Some((at, lease(batch.as_ref()?))));
-        let (mut ready, mut early, mut early_batches) = (0, 0, 0);
-        for (at, bytes) in finished {
-            if at < state.ready {
-                ready += bytes;
-            } else {
-                early += bytes;
-                early_batches += 1;
+        let leased: u64 = running.iter().map(|(_, bytes)| bytes).sum();
+        let (mut ready, mut early) = (0, 0);
+        match &state {
+            Some(state) => {
+                let bytes =
+                    |finished: &super::Finished| finished.lease.as_ref().map_or(0, Lease::bytes);
+                let finished = state.batches.iter().map(|batch| batch.as_ref().map(bytes));
+                let finished: Vec<Option<u64>> = finished.collect();
+                let (first, later) = finished.split_at(state.ready);
+                ready = first.iter().flatten().sum();
+                early = later.iter().flatten().sum();
+                text += &self.describe_queue(state, later.iter().flatten().count());
             }
+            None => text += "queue, batches: busy\n",
         }
-        text += &format!(
-            "batches: {} given out, {} ready (at most {}), {early_batches} finished before earlier \
-             ones, {} to be made\n",
+        drop(state);
+        let held = self.memory.held();
+        let rest = held.saturating_sub(leased + ready + early);
+        text + &format!(
+            "memory: {} of {}; ready batches {}, batches finished early {}, running ops {}, payloads, \
+             reads and buffers {}\n",
+            Mb(held),
+            Mb(self.memory.limit()),
+            Mb(ready),
+            Mb(early),
+            Mb(leased),
+            Mb(rest),
+        )
+    }
+
+    /// The batches, of which `early` are finished before earlier ones, and the ops.
+    fn describe_queue(&self, state: &State, early: usize) -> String {
+        let mut text = format!(
+            "batches: {} given out, {} ready (at most {}), {early} finished before earlier ones, {} to be \
+             made\nqueue: {} of {} ops, {} reads",
             state.first,
             state.ready,
             self.prefetch,
-            state.batches.len() - state.ready - early_batches,
-        );
-        text += &format!(
-            "queue: {} of {} ops, {} reads",
+            state.batches.len() - state.ready - early,
             state.queue.len(),
-            self.most_queued(&state),
+            self.most_queued(state),
             state.reads.len()
         );
         if let Some(first) = state.queue.front() {
@@ -81,30 +91,7 @@ impl Flow {
                 text += ", and runs alone";
             }
         }
-        drop(state);
-        text + "\n" + &self.describe_memory(leased, Some((ready, early)))
-    }
-
-    /// Who holds how much. `batches` are the bytes of ready batches, and of those that are finished
-    /// before earlier ones.
-    fn describe_memory(&self, leased: u64, batches: Option<(u64, u64)>) -> String {
-        let held = self.memory.held();
-        let mut text = format!("memory: {} of {}", Mb(held), Mb(self.memory.limit()));
-        let (ready, early) = batches.unwrap_or_default();
-        if batches.is_some() {
-            text += &format!(
-                "; ready batches {}, batches finished early {}",
-                Mb(ready),
-                Mb(early)
-            );
-        }
-        let rest = held.saturating_sub(leased + ready + early);
-        let rest = Mb(rest);
-        text += &format!(
-            ", running ops {}, payloads, reads and buffers {rest}\n",
-            Mb(leased)
-        );
-        text
+        text + "\n"
     }
 
     /// The lock, if it can be had soon: nobody holds it for long.

@@ -10,7 +10,7 @@ use crate::memory::Lease;
 use crate::ops::{Op, Queued, Read};
 use crate::sync::MutexGuard;
 use crate::tuning::{PIECE_TIME, QUEUED_OPS};
-use crate::watch::What;
+use crate::watch::{FOR_MEMORY, FOR_ROOM};
 
 impl Flow {
     /// Has a worker do `read`, before any op. Returns at once.
@@ -141,8 +141,8 @@ impl Flow {
     ) -> MutexGuard<'a, State> {
         state.waiting.planner = Some(waits_for);
         let _waits = self.watch.begin(match waits_for {
-            WaitsFor::Queue => What::ForRoom,
-            WaitsFor::Memory => What::ForMemory,
+            WaitsFor::Queue => FOR_ROOM,
+            WaitsFor::Memory => FOR_MEMORY,
         });
         let room_wait = &self.counters.room_wait;
         let mut state = room_wait.time(|| wait(&self.room_changed, state));

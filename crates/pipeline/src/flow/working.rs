@@ -7,7 +7,7 @@ use crate::memory::Lease;
 use crate::ops::{Op, Queued, Work};
 use crate::pieces::Join;
 use crate::sync::{Instant, MutexGuard};
-use crate::watch::What;
+use crate::watch::{FOR_MEMORY, FOR_OP, What};
 
 impl Flow {
     /// The next read or join, or the next op with a lease of what it is estimated to need, waited for; `None`
@@ -48,7 +48,7 @@ impl Flow {
                 return None;
             }
             state.parked.push(worker);
-            let _waits = self.watch.begin(What::ForOp);
+            let _waits = self.watch.begin(FOR_OP);
             while state.parked.contains(&worker) {
                 state = wait(&self.worker_changed[worker], state);
             }
@@ -105,7 +105,7 @@ impl Flow {
                 return Err(Denied::Exceeded);
             }
             // Batches that are ready are in the way, until the consumer takes them.
-            state = self.wait_for_turn(state, What::ForMemory);
+            state = self.wait_for_turn(state, FOR_MEMORY);
         }
     }
 
@@ -117,7 +117,7 @@ impl Flow {
             if self.is_stopped() || state.has_failed {
                 return Err(Denied::Cancelled);
             }
-            state = self.wait_for_turn(state, What::ForMemory);
+            state = self.wait_for_turn(state, FOR_MEMORY);
         }
         Ok(has_ready)
     }
@@ -155,7 +155,7 @@ impl Flow {
                 // An earlier op waits until no other runs.
                 return Err(Denied::Again);
             }
-            state = self.wait_for_turn(state, What::ForEarlier(number));
+            state = self.wait_for_turn(state, What::for_earlier(number));
         };
         if let Some(slot) = state.batches.get_mut(at as usize) {
             *slot = Some(finished);

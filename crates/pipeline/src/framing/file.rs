@@ -49,7 +49,7 @@ impl Framing {
     /// Opens a file. `payloads` says whether all its payloads are read, in file order.
     pub(super) fn open(&self, file: usize, payloads: bool) -> Result<File, Stop> {
         let location = self.files.location(file);
-        let _opening = self.flow.watch.begin(What::Open(location.clone()));
+        let _opening = self.flow.watch.begin(What::open(&location));
         let source = self
             .files
             .source(file)
