@@ -11,7 +11,7 @@ use avro_decode::limits::DEEPEST;
 use avro_decode::{Inferred, OutOfBounds, PlanOptions, Sampled, Schema};
 use tensor_batch::Layout;
 
-use crate::avro::file_blocks::Headers;
+use crate::avro::file_blocks::read_header;
 use crate::avro::inference::{infer_features, warn_of};
 use crate::avro::plans::Plans;
 use crate::avro::schema::FileSchemas;
@@ -374,15 +374,14 @@ impl DatasetBuilder {
         let files = self.files.look_up()?;
         let inputs = self.files.inputs().clone();
         self.check_once(&inputs)?;
-        let headers = Headers { inputs: &inputs };
-        let schemas = self.read_schemas(&files, &headers);
+        let schemas = self.read_schemas(&files, &inputs);
         let OnCheck(on_check) = self.on_check.clone();
         let inferred = match &self.features {
             Some(_) => Inferred::default(),
             None => self.infer_from(&files, &schemas)?,
         };
         if self.run.pipeline.shuffle_blocks
-            && let Some((path, packing)) = inputs.first_packed()
+            && let Some((path, packing)) = inputs.packed.first()
         {
             let reason = NO_SHUFFLING;
             return Err(Error::new(ErrorKind::Packed { packing, reason }).in_file(&path));
@@ -403,7 +402,7 @@ impl DatasetBuilder {
         let plans = Plans::new(features, self.plan, level, self.strict);
         let mut schemas = plans.check(&schemas, &files)?;
         if !self.check_files && !were_checked {
-            look_further(&plans, &mut schemas, &files, &headers, &*on_check);
+            look_further(&plans, &mut schemas, &files, &inputs, &*on_check);
         }
         // An input that is read only once may have fields that the files lack.
         let all_read = || files.iter().skip(1).all(|file| !inputs.has(file));
@@ -438,9 +437,8 @@ impl DatasetBuilder {
     /// As [`Files::resolve`] and [`FileSchemas::infer`]. A faulty sample is no error here; it is
     /// then ignored.
     pub fn infer(&self) -> Result<Inferred, Error> {
-        let (files, inputs) = (self.files.look_up()?, self.files.inputs());
-        let headers = Headers { inputs };
-        let schemas = self.read_schemas(&files, &headers);
+        let files = self.files.look_up()?;
+        let schemas = self.read_schemas(&files, self.files.inputs());
         self.infer_from(&files, &schemas)
     }
 
@@ -463,14 +461,14 @@ impl DatasetBuilder {
     }
 
     /// The schemas of all files, or of the first alone if they are not checked.
-    fn read_schemas(&self, files: &[PathBuf], headers: &Headers<'_>) -> FileSchemas {
+    fn read_schemas(&self, files: &[PathBuf], inputs: &OnceInputs) -> FileSchemas {
         match &self.schemas {
             Some(schemas) => schemas.clone(),
             None if self.check_files => {
                 let OnCheck(on_check) = &self.on_check;
-                FileSchemas::read_all(files, headers, &**on_check)
+                FileSchemas::read_all(files, inputs, &**on_check)
             }
-            None => FileSchemas::read_all(&files[..1], headers, |_, _| ControlFlow::Continue(())),
+            None => FileSchemas::read_all(&files[..1], inputs, |_, _| ControlFlow::Continue(())),
         }
     }
 
@@ -499,15 +497,15 @@ fn look_further(
     plans: &Plans,
     schemas: &mut FileSchemas,
     files: &[PathBuf],
-    headers: &Headers<'_>,
+    inputs: &OnceInputs,
     on_check: &dyn Fn(usize, usize) -> ControlFlow<()>,
 ) {
     for (number, file) in files.iter().enumerate().skip(1) {
         if !plans.lacks_any() || on_check(number, files.len()).is_break() {
             return;
         }
-        if !headers.inputs.has(file)
-            && let Ok(header) = headers.read(file)
+        if !inputs.has(file)
+            && let Ok(header) = read_header(file, inputs)
             && let Ok(true) = plans.add(header.schema(), file)
         {
             schemas.push(number, header.schema());

@@ -151,7 +151,7 @@ impl Dataset {
             Ok(found.len())
         });
         let total = sizes.sum::<Result<_, Error>>()?;
-        Ok(self.settings.inputs.is_empty().then_some(total))
+        Ok(self.settings.inputs.paths().is_empty().then_some(total))
     }
 
     /// Number of records of an epoch: of all files, see [`file_records`](Dataset::file_records), or
@@ -368,10 +368,7 @@ impl Batches {
     fn start(settings: &Settings, epochs: impl RangeBounds<u64>) -> Self {
         let (caches, run) = (&settings.caches, &settings.run);
         let log = Arc::new(FaultLog::default());
-        let (claimed, failed) = match settings.inputs.claim() {
-            Ok(claimed) => (claimed, None),
-            Err(error) => (HashMap::new(), Some(error)),
-        };
+        let failed = settings.inputs.claim().err();
         let files = Arc::new(IterationFiles {
             files: settings.files.clone(),
             format: Arc::new(AvroFormat {
@@ -382,7 +379,6 @@ impl Batches {
             }),
             mappings: run.mmap.then(|| caches.mappings.clone()),
             inputs: settings.inputs.clone(),
-            claimed: Mutex::new(claimed),
             shuffle_blocks: run.pipeline.shuffle_blocks,
             log,
             trailing_bytes: 0.into(),

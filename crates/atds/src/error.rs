@@ -16,7 +16,7 @@ use crate::avro;
 use crate::features::FeaturesError;
 use crate::files::{NotExpanded, NothingFound};
 use crate::interface::printable;
-use crate::source::{Packing, UnpackError};
+use crate::source::Packing;
 
 #[doc(inline)]
 pub use atds_format::{Location, Place};
@@ -229,9 +229,6 @@ impl ErrorKind {
     /// The kind of an error of reading: that of the error inside it, if this crate made that.
     #[cold]
     pub(crate) fn of_reading(error: Arc<io::Error>) -> Self {
-        if let Some(error) = UnpackError::of(&error) {
-            return error.kind();
-        }
         let inner = error.get_ref();
         match inner.and_then(|inner| inner.downcast_ref::<ErrorKind>()) {
             Some(kind) => kind.clone(),

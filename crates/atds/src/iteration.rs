@@ -2,14 +2,14 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use atds_format::{ByteSource, Format, Location};
 
 use crate::error::Place;
 use crate::formats::avro::AvroFormat;
-use crate::source::{Claimed, Mappings, OnceInputs, open};
+use crate::source::{Mappings, OnceInputs, open};
 use crate::tolerate::FaultLog;
 use crate::{Error, ErrorKind};
 
@@ -20,7 +20,6 @@ pub(crate) struct IterationFiles {
     pub(crate) format: Arc<AvroFormat>,
     pub(crate) mappings: Option<Arc<Mappings>>,
     pub(crate) inputs: Arc<OnceInputs>,
-    pub(crate) claimed: Mutex<Claimed>,
     /// Whether blocks are read in another order than the file's.
     pub(crate) shuffle_blocks: bool,
     pub(crate) log: Arc<FaultLog>,
@@ -41,16 +40,11 @@ impl atds_pipeline::Files for IterationFiles {
 
     fn source(&self, file: usize) -> io::Result<Arc<dyn ByteSource>> {
         let path = &self.files[file];
-        let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(stream) = claimed.get_mut(path).and_then(Option::take) {
-            return Ok(stream);
-        }
-        drop(claimed);
         let source = open(path, self.mappings.as_ref(), &self.inputs)?;
         if let Some(mappings) = &self.mappings {
             self.mapped_peak.fetch_max(mappings.bytes(), Relaxed);
         }
-        match self.inputs.packing(path) {
+        match self.inputs.packed.packing(path) {
             Some(packing) if self.shuffle_blocks => {
                 let reason = NO_SHUFFLING;
                 Err(io::Error::other(ErrorKind::Packed { packing, reason }))
@@ -95,6 +89,6 @@ impl IterationFiles {
     /// file.
     fn note_packed(&self, place: &mut Place) {
         let path = place.location.as_ref().and_then(Location::path);
-        place.unpacked = path.is_some_and(|path| self.inputs.packing(path).is_some());
+        place.unpacked = path.is_some_and(|path| self.inputs.packed.packing(path).is_some());
     }
 }

@@ -1,13 +1,13 @@
 //! The blocks of a file, read front to back, or found without being read.
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use avro_block::{Block, BlockIndex, BlockReader, Header, Limits, ReadSource, TrailingBytes};
 
 use crate::Error;
 use crate::limits::HEADER_BUFFER_SIZE;
-use crate::source::{OnceInputs, Packing, Reading, Stop, Stream, open_seekable};
+use crate::source::{OnceInputs, Packing, Reading, Stop, open_seekable};
 use crate::tolerate::Lenience;
 
 /// What a framer is told of `lenience`.
@@ -25,7 +25,7 @@ pub(crate) fn framing(lenience: &Lenience) -> (Limits, TrailingBytes) {
 /// The blocks of an open file, in file order.
 pub(crate) struct FileBlocks {
     path: PathBuf,
-    blocks: BlockReader<Box<dyn std::io::Read + Send>>,
+    blocks: BlockReader<Box<dyn io::Read + Send>>,
     packing: Option<Packing>,
 }
 
@@ -38,30 +38,17 @@ impl FileBlocks {
         lenience: &Lenience,
         stop: &Stop,
     ) -> Result<Self, Error> {
-        let reading = Reading::open(path, stop).map_err(|error| Error::io(error, path))?;
-        Self::read(reading, path, buffer_size, lenience)
+        Self::read(path, Reading::open(path, stop), buffer_size, lenience)
     }
 
-    /// Reads the header of a stream that an iteration reads later.
-    pub(crate) fn replay(
-        stream: &Arc<Stream>,
+    /// The blocks of a file that was opened.
+    pub(crate) fn read(
         path: &Path,
+        reading: io::Result<Reading>,
         buffer_size: usize,
         lenience: &Lenience,
     ) -> Result<Self, Error> {
-        let reading = Reading {
-            reader: Box::new(stream.replay()),
-            packing: None,
-        };
-        Self::read(reading, path, buffer_size, lenience)
-    }
-
-    fn read(
-        Reading { reader, packing }: Reading,
-        path: &Path,
-        buffer_size: usize,
-        lenience: &Lenience,
-    ) -> Result<Self, Error> {
+        let Reading { reader, packing } = reading.map_err(|error| Error::io(error, path))?;
         let (limits, trailing) = framing(lenience);
         let source = ReadSource::new(reader, buffer_size);
         let blocks = BlockReader::from_source(source, limits);
@@ -101,40 +88,20 @@ impl Iterator for FileBlocks {
     }
 }
 
-/// Reads the headers of a data set's files.
-#[derive(Debug)]
-pub(crate) struct Headers<'a> {
-    pub(crate) inputs: &'a Arc<OnceInputs>,
-}
-
-impl Headers<'_> {
-    /// Reads the header of the file at `path`, and little more. What is read of an input that can be
-    /// read only once is kept for the first iteration.
-    ///
-    /// # Errors
-    /// As [`FileBlocks::open`].
-    pub(crate) fn read(&self, path: &Path) -> Result<Header, Error> {
-        let lenience = Lenience::default();
-        let blocks = if self.inputs.has(path) {
-            let stream = self.inputs.begin(path)?;
-            stream.wait().map_err(|error| Error::io(error, path))?;
-            let blocks = FileBlocks::replay(&stream, path, HEADER_BUFFER_SIZE, &lenience);
-            let is_packed = self.inputs.packing(path).is_some();
-            blocks.map_err(|error| error.unpacked(is_packed))?
-        } else {
-            FileBlocks::open(path, HEADER_BUFFER_SIZE, &lenience, &Stop::default())?
-        };
-        if let Some(packing) = blocks.packing {
-            self.inputs.note_packed(path, packing);
-        }
-        Ok(blocks.header().clone())
+/// Reads the header of the file at `path`, and little more. What is read of an input that can be read
+/// only once is kept for the first iteration.
+///
+/// # Errors
+/// As [`FileBlocks::open`].
+pub(crate) fn read_header(path: &Path, inputs: &OnceInputs) -> Result<Header, Error> {
+    let reading = match inputs.begin(path)? {
+        Some(stream) => stream.reading(),
+        None => Reading::open(path, &Stop::default()),
+    };
+    if let Ok(reading) = &reading {
+        inputs.packed.note(path, reading.packing);
     }
-}
-
-/// Reads the header of a file that can be read again, and little more.
-pub(crate) fn read_header(path: &Path) -> Result<Header, Error> {
-    let (lenience, stop) = (Lenience::default(), Stop::default());
-    let blocks = FileBlocks::open(path, HEADER_BUFFER_SIZE, &lenience, &stop)?;
+    let blocks = FileBlocks::read(path, reading, HEADER_BUFFER_SIZE, &Lenience::default())?;
     Ok(blocks.header().clone())
 }
 

@@ -101,10 +101,11 @@ impl Sample {
                 if number > 0 {
                     return Ok(None);
                 }
-                let Some(stream) = options.inputs.begun(path) else {
+                let Some(stream) = options.inputs.stream(path).filter(|one| one.is_begun()) else {
                     continue;
                 };
-                let blocks = FileBlocks::replay(&stream, path, BUFFER_SIZE, &options.lenience)?;
+                let reading = stream.reading();
+                let blocks = FileBlocks::read(path, reading, BUFFER_SIZE, &options.lenience)?;
                 // The next blocks of a pipe may take long to arrive.
                 Sample::of_blocks(path, blocks, 1)
             } else {

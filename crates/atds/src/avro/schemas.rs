@@ -12,11 +12,12 @@ use std::time::{Duration, Instant};
 
 use avro_decode::{Inferred, infer};
 
-use crate::avro::file_blocks::{Headers, read_header};
+use crate::avro::file_blocks::read_header;
 use crate::avro::inference::infer_features;
 use crate::avro::inferred::Merged;
 use crate::avro::plans::parse_text;
 use crate::limits::{HEADER_THREADS, MAX_SCHEMA_BYTES};
+use crate::source::OnceInputs;
 use crate::{Error, ErrorKind, Files};
 
 /// The schemas in the headers of files, each distinct one once, in the order of
@@ -84,18 +85,18 @@ impl FileSchemas {
     ) -> Result<FileSchemas, Error> {
         let (paths, inputs) = (files.look_up()?, files.inputs());
         let paths = &paths[..paths.len().min(most)];
-        Ok(Self::read_all(paths, &Headers { inputs }, on_check))
+        Ok(Self::read_all(paths, inputs, on_check))
     }
 
     /// Reads the headers of files that were looked up.
     pub(crate) fn read_all(
         files: &[PathBuf],
-        headers: &Headers<'_>,
+        inputs: &OnceInputs,
         on_check: impl Fn(usize, usize) -> ControlFlow<()> + Sync,
     ) -> FileSchemas {
         let reading = Reading {
             files,
-            headers,
+            inputs,
             hasher: RandomState::new(),
             found: Mutex::default(),
         };
@@ -174,7 +175,8 @@ impl FileSchemas {
         self.schemas.iter().map(|schema| {
             let text = match &schema.text {
                 Some(text) => Ok(text.clone()),
-                None => read_header(&files[schema.file]).map(|header| header.schema().into()),
+                None => read_header(&files[schema.file], &OnceInputs::default())
+                    .map(|header| header.schema().into()),
             };
             (schema.file, text)
         })
@@ -211,7 +213,7 @@ impl FromIterator<(usize, Arc<str>)> for FileSchemas {
 /// The state of reading headers, shared by threads.
 struct Reading<'f> {
     files: &'f [PathBuf],
-    headers: &'f Headers<'f>,
+    inputs: &'f OnceInputs,
     hasher: RandomState,
     found: Mutex<Found>,
 }
@@ -248,7 +250,7 @@ impl Reading<'_> {
         drop(found);
         // Pipes and other special files are not waited for; they are checked when they are opened.
         // The first file is always read, because it determines the columns.
-        if file == 0 || !self.headers.inputs.has(&self.files[file]) {
+        if file == 0 || !self.inputs.has(&self.files[file]) {
             self.read(file);
         }
         let mut found = self.found();
@@ -270,7 +272,7 @@ impl Reading<'_> {
 
     fn read(&self, file: usize) {
         let path = &self.files[file];
-        let header = match self.headers.read(path) {
+        let header = match read_header(path, self.inputs) {
             Ok(header) => header,
             Err(error) => {
                 let fault = &mut self.found().fault;
@@ -283,7 +285,7 @@ impl Reading<'_> {
         let text = header.schema();
         let hash = self.hasher.hash_one(text);
         // An input that can be read only once cannot be read again for its schema.
-        let once = self.headers.inputs.has(path);
+        let once = self.inputs.has(path);
         let Found { schemas, bytes, .. } = &mut *self.found();
         match schemas.entry(hash) {
             Entry::Occupied(mut entry) => {

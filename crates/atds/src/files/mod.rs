@@ -97,7 +97,7 @@ impl Files {
     /// Ends each wait for bytes of a pipe or another input that can be read only once, with an
     /// error. Nothing more is read from such inputs.
     pub fn cancel(&self) {
-        self.inputs.stop().cancel();
+        self.inputs.stop.cancel();
     }
 
     /// The files that can be read only once: pipes, sockets, devices.

@@ -1,7 +1,7 @@
 //! Files that are mapped. They stay mapped between epochs, and are checked while they are read.
 
 use std::collections::HashMap;
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use atds_format::{Access, ByteSource, Completion, Location, ReadBuffer};
 use avro_block::Mapping;
 use bytes::Bytes;
 
+use super::once::{FileId, file_id};
 use crate::ErrorKind;
 
 /// Number of bytes of a mapped file between two checks of its length.
@@ -37,6 +38,8 @@ struct Kept {
 /// A mapping, counted as long as it is used.
 #[derive(Debug)]
 struct Mapped {
+    /// Together with the length, this identifies the file. Changed content needs no check, since a
+    /// mapping shows the current content.
     id: FileId,
     mapping: Mapping,
     /// The size of all mapped files, which this is part of.
@@ -72,7 +75,7 @@ impl Mappings {
     /// Maps `file`, the current file at `path`.
     fn map(&self, file: &File, path: &Path) -> io::Result<Arc<Mapped>> {
         let found = file.metadata()?;
-        let id = FileId::of(&found);
+        let id = file_id(path, &found);
         let is_same = |kept: &&Arc<Mapped>| kept.id == id && kept.len() == found.len();
         if let Some(kept) = self.lock().files.get(path).filter(is_same) {
             return Ok(kept.clone());
@@ -100,30 +103,6 @@ impl Mappings {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Identifies, together with its length, the file that was mapped from a path. Changed content
-/// needs no check, since a mapping shows the current content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct FileId {
-    device: u64,
-    inode: u64,
-}
-
-impl FileId {
-    #[cfg(unix)]
-    fn of(found: &Metadata) -> Self {
-        use std::os::unix::fs::MetadataExt;
-        let (device, inode) = (found.dev(), found.ino());
-        FileId { device, inode }
-    }
-
-    /// Files of other systems have no such numbers, and do not stay mapped.
-    #[cfg(not(unix))]
-    fn of(_: &Metadata) -> Self {
-        let (device, inode) = (0, 0);
-        FileId { device, inode }
     }
 }
 

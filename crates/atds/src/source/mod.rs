@@ -3,47 +3,73 @@
 mod local;
 mod mapped;
 mod once;
-mod stream;
-mod unpack;
+pub(crate) mod stream;
+pub(crate) mod unpack;
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek};
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use atds_format::ByteSource;
 
 pub(crate) use mapped::Mappings;
-pub(crate) use once::{Claimed, OnceInputs, OnceReader, Stop, open_input};
-pub(crate) use stream::Stream;
+pub(crate) use once::{OnceInputs, OnceReader, Stop, open_input};
 pub use unpack::Packing;
-pub(crate) use unpack::{UnpackError, unpack};
 
 use local::LocalFile;
 use mapped::MappedFile;
-use unpack::{HEAD, read_head};
+use stream::Stream;
+use unpack::{HEAD, read_head, unpack};
 
 /// The bytes of the file at `path`, for the pipeline. Nothing is read but the first bytes, which tell
 /// whether the whole file is packed: then it is unpacked while it is read.
 pub(crate) fn open(
     path: &Path,
     mappings: Option<&Arc<Mappings>>,
-    inputs: &Arc<OnceInputs>,
+    inputs: &OnceInputs,
 ) -> io::Result<Arc<dyn ByteSource>> {
-    let (file, once) = open_input(path)?;
-    if once.is_some() {
-        return Ok(Arc::new(Stream::once(file, path, inputs)));
+    if let Some(stream) = inputs.stream(path) {
+        return Ok(stream);
     }
+    let (file, _) = open_input(path)?;
     let mut head = [0; HEAD];
     let len = local::read_at(&file, &mut head, 0)?;
-    Ok(match (Packing::of_head(&head[..len]), mappings) {
-        (Some(packing), _) => {
-            inputs.note_packed(path, packing);
-            Arc::new(Stream::packed(packing, file, path, inputs)?)
-        }
+    let packing = Packing::of_head(&head[..len]);
+    inputs.packed.note(path, packing);
+    Ok(match (packing, mappings) {
+        (Some(_), _) => Arc::new(Stream::new(path, &inputs.packed, &inputs.stop)),
         (None, Some(mappings)) => Arc::new(MappedFile::new(file, path, mappings)?),
         (None, None) => Arc::new(LocalFile::new(file, path)?),
     })
+}
+
+/// The files that are packed as a whole, among those that were opened.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PackedFiles(Arc<Mutex<BTreeMap<PathBuf, Packing>>>);
+
+impl PackedFiles {
+    /// Registers the file at `path`, if it is packed.
+    pub(crate) fn note(&self, path: &Path, packing: Option<Packing>) {
+        if let Some(packing) = packing {
+            self.lock().insert(path.to_owned(), packing);
+        }
+    }
+
+    /// The first of the files by name.
+    pub(crate) fn first(&self) -> Option<(PathBuf, Packing)> {
+        let first = |(path, packing): (&PathBuf, &Packing)| (path.clone(), *packing);
+        self.lock().first_key_value().map(first)
+    }
+
+    pub(crate) fn packing(&self, path: &Path) -> Option<Packing> {
+        self.lock().get(path).copied()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Packing>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The bytes of a file from its start on, unpacked.
@@ -56,16 +82,13 @@ impl Reading {
     /// Opens the file at `path`. An input that can be read only once gives up at `stop`.
     pub(crate) fn open(path: &Path, stop: &Stop) -> io::Result<Self> {
         let (file, once) = open_input(path)?;
-        match once {
-            Some(_) => Self::of_head(OnceReader::new(file, path, stop)),
-            None => Self::of_head(file),
-        }
-    }
-
-    /// The bytes of a reader, which perhaps cannot go back to its start.
-    fn of_head(mut reader: impl Read + Send + 'static) -> io::Result<Self> {
+        let mut reader: Box<dyn Read + Send> = match once {
+            Some(_) => Box::new(OnceReader::new(file, path, stop)),
+            None => Box::new(file),
+        };
         let head = read_head(&mut reader)?;
         let packing = Packing::of_head(&head);
+        // A pipe cannot go back to its start.
         let reader = Cursor::new(head).chain(reader);
         Ok(Reading {
             reader: match packing {

@@ -4,17 +4,17 @@
 //! the first iteration. A read can always be cancelled: a thread that waits for bytes regularly
 //! checks whether to stop.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::fs::{File, FileType, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use atds_format::CancelFlag;
 
+use super::PackedFiles;
 use super::stream::Stream;
-use super::unpack::Packing;
 use crate::{Error, ErrorKind};
 
 /// The maximum wait for bytes before a thread checks whether to stop.
@@ -26,29 +26,20 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The inputs among files that can be read only once. All readers of the files share them.
 #[derive(Debug, Default)]
 pub(crate) struct OnceInputs {
-    inputs: Mutex<HashMap<PathBuf, Input>>,
+    inputs: Mutex<BTreeMap<PathBuf, Input>>,
     /// The files that are packed as a whole, among those that were opened.
-    packed: Mutex<BTreeMap<PathBuf, Packing>>,
-    stop: Stop,
+    pub(crate) packed: PackedFiles,
+    pub(crate) stop: Stop,
 }
 
 #[derive(Debug)]
 struct Input {
     /// The kind of input: `a pipe`.
     name: &'static str,
-    state: State,
+    stream: Arc<Stream>,
+    /// Whether an iteration has taken it.
+    is_taken: bool,
 }
-
-#[derive(Debug)]
-enum State {
-    Unread,
-    /// Some bytes were read.
-    Begun(Arc<Stream>),
-    Taken,
-}
-
-/// The inputs that one iteration reads. `None` if an input is not opened yet.
-pub(crate) type Claimed = HashMap<PathBuf, Option<Arc<Stream>>>;
 
 impl OnceInputs {
     /// Registers the inputs among `found` that can be read only once. Each file comes with its
@@ -63,84 +54,48 @@ impl OnceInputs {
             let Some(name) = once_name(found.file_type()) else {
                 continue;
             };
-            if !ids.insert(id(path, found)) {
+            if !ids.insert(file_id(path, found)) {
                 return Err(once_error(name, "it is given twice", path));
             }
-            let state = State::Unread;
-            inputs.entry(path.clone()).or_insert(Input { name, state });
+            inputs.entry(path.clone()).or_insert_with(|| Input {
+                name,
+                stream: Arc::new(Stream::new(path, &self.packed, &self.stop)),
+                is_taken: false,
+            });
         }
         Ok(())
     }
 
     /// An error for `reason` if there is any such input.
     pub(crate) fn refuse(&self, reason: &'static str) -> Result<(), Error> {
-        match self.lock().iter().min_by_key(|(path, _)| *path) {
+        match self.lock().first_key_value() {
             Some((path, input)) => Err(once_error(input.name, reason, path)),
             None => Ok(()),
         }
-    }
-
-    /// Registers a file that is packed as a whole.
-    pub(crate) fn note_packed(&self, path: &Path, packing: Packing) {
-        self.lock_packed().insert(path.to_owned(), packing);
-    }
-
-    /// The first file by name that is packed as a whole.
-    pub(crate) fn first_packed(&self) -> Option<(PathBuf, Packing)> {
-        let packed = self.lock_packed();
-        let (path, packing) = packed.first_key_value()?;
-        Some((path.clone(), *packing))
-    }
-
-    /// The packing of the file at `path`, if it is packed as a whole.
-    pub(crate) fn packing(&self, path: &Path) -> Option<Packing> {
-        self.lock_packed().get(path).copied()
-    }
-
-    /// Whether there are no such inputs.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.lock().is_empty()
     }
 
     pub(crate) fn paths(&self) -> Vec<PathBuf> {
         self.lock().keys().cloned().collect()
     }
 
-    pub(crate) fn stop(&self) -> &Stop {
-        &self.stop
+    /// The input at `path`, if it can be read only once.
+    pub(crate) fn stream(&self, path: &Path) -> Option<Arc<Stream>> {
+        Some(self.lock().get(path)?.stream.clone())
     }
 
-    /// Whether `path` is one of these inputs.
+    /// Whether the input at `path` can be read only once.
     pub(crate) fn has(&self, path: &Path) -> bool {
         self.lock().contains_key(path)
     }
 
-    /// The input at `path`, opened. What is read of it is kept for the first iteration.
+    /// As [`stream`](Self::stream), to read it before the first iteration does.
     ///
     /// # Errors
-    /// The input cannot be opened, or an iteration has taken it.
-    pub(crate) fn begin(self: &Arc<Self>, path: &Path) -> Result<Arc<Stream>, Error> {
-        let mut inputs = self.lock();
-        if let Some(input) = inputs.get(path) {
-            match &input.state {
-                State::Begun(stream) => return Ok(stream.clone()),
-                State::Taken => return Err(taken(input.name, path)),
-                State::Unread => {}
-            }
-        }
-        let (file, _) = open_input(path).map_err(|error| Error::io(error, path))?;
-        let stream = Arc::new(Stream::once(file, path, self));
-        if let Some(input) = inputs.get_mut(path) {
-            input.state = State::Begun(stream.clone());
-        }
-        Ok(stream)
-    }
-
-    /// The input at `path`, if some bytes of it were read for its header.
-    pub(crate) fn begun(&self, path: &Path) -> Option<Arc<Stream>> {
-        match &self.lock().get(path)?.state {
-            State::Begun(stream) => Some(stream.clone()),
-            _ => None,
+    /// An iteration has taken the input.
+    pub(crate) fn begin(&self, path: &Path) -> Result<Option<Arc<Stream>>, Error> {
+        match self.lock().get(path) {
+            Some(input) if input.is_taken => Err(taken(input.name, path)),
+            input => Ok(input.map(|input| input.stream.clone())),
         }
     }
 
@@ -148,28 +103,17 @@ impl OnceInputs {
     ///
     /// # Errors
     /// An iteration has taken an input already.
-    pub(crate) fn claim(&self) -> Result<Claimed, Error> {
-        let mut inputs = self.lock();
-        let is_taken = |(_, input): &(&PathBuf, &Input)| matches!(input.state, State::Taken);
-        if let Some((path, input)) = inputs.iter().find(is_taken) {
-            return Err(taken(input.name, path));
+    pub(crate) fn claim(&self) -> Result<(), Error> {
+        for (path, input) in &mut *self.lock() {
+            if std::mem::replace(&mut input.is_taken, true) {
+                return Err(taken(input.name, path));
+            }
         }
-        let claimed = inputs.iter_mut().map(|(path, input)| {
-            let stream = match std::mem::replace(&mut input.state, State::Taken) {
-                State::Begun(stream) => Some(stream),
-                _ => None,
-            };
-            (path.clone(), stream)
-        });
-        Ok(claimed.collect())
+        Ok(())
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Input>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Input>> {
         self.inputs.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn lock_packed(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Packing>> {
-        self.packed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -188,7 +132,7 @@ fn taken(input: &'static str, path: &Path) -> Error {
 pub(crate) struct Stop {
     cancelled: CancelFlag,
     /// The flag of the iteration that reads.
-    iteration: Arc<Mutex<Option<CancelFlag>>>,
+    iteration: Arc<OnceLock<CancelFlag>>,
 }
 
 impl Stop {
@@ -201,7 +145,7 @@ impl Stop {
     }
 
     /// A handle for another reader, which this one cancels, too.
-    pub(crate) fn another(&self) -> Self {
+    pub(super) fn another(&self) -> Self {
         Stop::when(self.cancelled.clone())
     }
 
@@ -209,19 +153,13 @@ impl Stop {
         self.cancelled.set();
     }
 
-    /// Stops once `flag` is set.
-    pub(crate) fn follow(&self, flag: &CancelFlag) {
-        *self.lock() = Some(flag.clone());
+    /// Stops once `flag`, that of the iteration that reads, is set.
+    pub(super) fn follow(&self, flag: &CancelFlag) {
+        self.iteration.get_or_init(|| flag.clone());
     }
 
     fn is_set(&self) -> bool {
-        self.cancelled.is_set() || self.lock().as_ref().is_some_and(CancelFlag::is_set)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<CancelFlag>> {
-        self.iteration
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.cancelled.is_set() || self.iteration.get().is_some_and(CancelFlag::is_set)
     }
 }
 
@@ -243,14 +181,20 @@ fn once_name(kind: FileType) -> Option<&'static str> {
     Some("a device")
 }
 
+/// Identifies a file: its device and its inode, or its path on systems that have no such numbers.
 #[cfg(unix)]
-fn id(_: &Path, found: &Metadata) -> (u64, u64) {
+pub(super) type FileId = (u64, u64);
+#[cfg(not(unix))]
+pub(super) type FileId = PathBuf;
+
+#[cfg(unix)]
+pub(super) fn file_id(_: &Path, found: &Metadata) -> FileId {
     use std::os::unix::fs::MetadataExt;
     (found.dev(), found.ino())
 }
 
 #[cfg(not(unix))]
-fn id(path: &Path, _: &Metadata) -> PathBuf {
+pub(super) fn file_id(path: &Path, _: &Metadata) -> FileId {
     path.to_owned()
 }
 

@@ -1,117 +1,106 @@
 //! Inputs that are read from their start to their end: pipes, and files that are unpacked.
 
-use std::fs::File;
+use std::fmt;
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use atds_format::{Access, ByteSource, Completion, Location, ReadBuffer};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
-use super::Reading;
-use super::once::{OnceInputs, OnceReader, Stop};
-use super::unpack::{Packing, unpack};
+use super::once::Stop;
+use super::{PackedFiles, Reading};
 
-/// An input that is read once, from its start to its end.
+/// An input that is read once, from its start to its end. It is opened when it is first read.
 ///
-/// Bytes that are read while a data set is built, by [`replay`](Self::replay), are kept for the
+/// Bytes that are read while a data set is built, by [`reading`](Self::reading), are kept for the
 /// iteration that reads the input.
 #[derive(Debug)]
 pub(crate) struct Stream {
+    path: PathBuf,
     location: Location,
+    packed: PackedFiles,
     stop: Stop,
     state: Mutex<State>,
 }
 
+#[derive(Default)]
 struct State {
-    input: Input,
+    is_begun: bool,
+    /// `None` before the input is opened, and if that failed.
+    reader: Option<Box<dyn Read + Send>>,
     /// Bytes that were read and not given out.
-    kept: Vec<u8>,
-    /// The same, once an iteration reads the input.
-    begun: Option<Bytes>,
+    kept: BytesMut,
     /// The offset of the next byte that is given out.
     at: u64,
 }
 
-enum Input {
-    /// Nothing was read, so that it is not known whether the input is packed.
-    Unread {
-        file: File,
-        path: PathBuf,
-        inputs: Arc<OnceInputs>,
-    },
-    Reading(Box<dyn Read + Send>),
-    Failed,
-}
-
-impl std::fmt::Debug for State {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("State")
-            .field("at", &self.at)
-            .finish_non_exhaustive()
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State").finish_non_exhaustive()
     }
 }
 
 impl Stream {
-    /// An input that can be read only once.
-    pub(crate) fn once(file: File, path: &Path, inputs: &Arc<OnceInputs>) -> Self {
-        let input = Input::Unread {
-            file,
-            path: path.to_owned(),
-            inputs: inputs.clone(),
-        };
-        Stream::new(path, inputs.stop().another(), input)
-    }
-
-    /// A file that is packed as a whole.
-    pub(crate) fn packed(
-        packing: Packing,
-        file: File,
-        path: &Path,
-        inputs: &OnceInputs,
-    ) -> io::Result<Self> {
-        let input = Input::Reading(unpack(packing, file)?);
-        Ok(Stream::new(path, inputs.stop().another(), input))
-    }
-
-    fn new(path: &Path, stop: Stop, input: Input) -> Self {
+    pub(super) fn new(path: &Path, packed: &PackedFiles, stop: &Stop) -> Self {
         Stream {
+            path: path.to_owned(),
             location: path.into(),
-            stop,
-            state: Mutex::new(State {
-                input,
-                kept: Vec::new(),
-                begun: None,
+            packed: packed.clone(),
+            stop: stop.another(),
+            state: Mutex::default(),
+        }
+    }
+
+    /// A stream of the bytes of `file`, which is opened already.
+    #[cfg(test)]
+    pub(crate) fn of_file(file: std::fs::File, path: &Path, inputs: &super::OnceInputs) -> Self {
+        let stream = Stream::new(path, &inputs.packed, &inputs.stop);
+        let reader = super::OnceReader::new(file, path, &stream.stop);
+        *stream.lock() = State {
+            is_begun: true,
+            reader: Some(Box::new(reader)),
+            ..State::default()
+        };
+        stream
+    }
+
+    /// Whether some bytes of the input were read, or waited for.
+    pub(crate) fn is_begun(&self) -> bool {
+        self.lock().is_begun
+    }
+
+    /// The bytes from the start of the input on. What is read of them is kept. Waits for the first
+    /// bytes, which tell whether the input is packed.
+    pub(crate) fn reading(self: Arc<Self>) -> io::Result<Reading> {
+        self.begun(&mut self.lock())?;
+        Ok(Reading {
+            packing: self.packed.packing(&self.path),
+            reader: Box::new(Replay {
+                stream: self,
                 at: 0,
             }),
-        }
-    }
-
-    /// Waits for the first bytes, which tell whether the input is packed.
-    pub(crate) fn wait(&self) -> io::Result<()> {
-        self.lock().begin(&self.stop)
-    }
-
-    /// A reader from the start of the input on. What it reads is kept.
-    pub(crate) fn replay(self: &Arc<Self>) -> Replay {
-        Replay {
-            stream: self.clone(),
-            at: 0,
-        }
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-impl State {
-    fn read(&mut self, buffer: &mut [u8], stop: &Stop) -> io::Result<usize> {
-        self.begin(stop)?;
-        let Input::Reading(reader) = &mut self.input else {
-            return Err(io::Error::other("the input could not be read before"));
-        };
+    /// The reader of the input, opened.
+    fn begun<'s>(&self, state: &'s mut State) -> io::Result<&'s mut (dyn Read + Send)> {
+        if !std::mem::replace(&mut state.is_begun, true) {
+            let Reading { reader, packing } = Reading::open(&self.path, &self.stop)?;
+            self.packed.note(&self.path, packing);
+            state.reader = Some(reader);
+        }
+        let failed = || io::Error::other("the input could not be read before");
+        Ok(&mut **state.reader.as_mut().ok_or_else(failed)?)
+    }
+
+    fn read_some(&self, state: &mut State, buffer: &mut [u8]) -> io::Result<usize> {
+        let reader = self.begun(state)?;
         loop {
             match reader.read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -120,48 +109,26 @@ impl State {
         }
     }
 
-    /// Waits for the first bytes, which tell whether the input is packed.
-    fn begin(&mut self, stop: &Stop) -> io::Result<()> {
-        let input = std::mem::replace(&mut self.input, Input::Failed);
-        let Input::Unread { file, path, inputs } = input else {
-            self.input = input;
-            return Ok(());
-        };
-        let reading = Reading::of_head(OnceReader::new(file, &path, stop))?;
-        if let Some(packing) = reading.packing {
-            inputs.note_packed(&path, packing);
-        }
-        self.input = Input::Reading(reading.reader);
-        Ok(())
-    }
-
-    fn next(
-        &mut self,
-        range: &Range<u64>,
-        mut buffer: ReadBuffer,
-        stop: &Stop,
-    ) -> io::Result<Bytes> {
-        if range.start != self.at {
+    fn next(&self, range: &Range<u64>, mut buffer: ReadBuffer) -> io::Result<Bytes> {
+        let state = &mut *self.lock();
+        if range.start != state.at {
             return Err(io::Error::other("the input can be read only once"));
         }
-        let kept = &mut self.kept;
-        let begun = self
-            .begun
-            .get_or_insert_with(|| std::mem::take(kept).into());
         let len = (range.end - range.start) as usize;
-        let bytes = if begun.is_empty() {
+        let bytes = if !state.kept.is_empty() {
+            let len = len.min(state.kept.len());
+            state.kept.split_to(len).freeze()
+        } else {
             let space = buffer.space(len);
-            let read = self.read(space, stop)?;
+            let read = self.read_some(state, space)?;
             if read < len / 2 {
                 // A small part of a buffer would keep all of it.
-                Bytes::copy_from_slice(&buffer.space(len)[..read])
+                Bytes::copy_from_slice(&space[..read])
             } else {
                 buffer.freeze(read)
             }
-        } else {
-            begun.split_to(len.min(begun.len()))
         };
-        self.at += bytes.len() as u64;
+        state.at += bytes.len() as u64;
         Ok(bytes)
     }
 }
@@ -181,26 +148,25 @@ impl ByteSource for Stream {
 
     fn read(&self, range: Range<u64>, buffer: ReadBuffer, done: Completion) {
         self.stop.follow(done.cancelled());
-        let answer = self.lock().next(&range, buffer, &self.stop);
-        done.complete(answer);
+        done.complete(self.next(&range, buffer));
     }
 }
 
 /// Reads a [`Stream`] before it is read by an iteration.
-pub(crate) struct Replay {
+struct Replay {
     stream: Arc<Stream>,
     at: usize,
 }
 
 impl Read for Replay {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut state = self.stream.lock();
-        if state.begun.is_some() {
+        let state = &mut *self.stream.lock();
+        if state.at > 0 {
             return Err(io::Error::other("the input is being read"));
         }
         let known = state.kept.get(self.at..).unwrap_or_default();
         let read = if known.is_empty() {
-            let read = state.read(buffer, &self.stream.stop)?;
+            let read = self.stream.read_some(state, buffer)?;
             state.kept.extend_from_slice(&buffer[..read]);
             read
         } else {

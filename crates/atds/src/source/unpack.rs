@@ -76,6 +76,7 @@ pub(crate) fn unpack(
         #[cfg(feature = "deflate")]
         Packing::Gzip => Box::new(Members {
             member: Some(flate2::bufread::GzDecoder::new(packed)),
+            progress: progress.clone(),
         }),
         #[cfg(feature = "zstandard")]
         Packing::Zstandard => Box::new(zstd::stream::read::Decoder::with_buffer(packed)?),
@@ -92,8 +93,9 @@ pub(crate) fn unpack(
 /// Gzip data of one member or several.
 #[cfg(feature = "deflate")]
 struct Members<R> {
-    /// None after the last one.
+    /// `None` after the last one.
     member: Option<flate2::bufread::GzDecoder<R>>,
+    progress: Arc<Progress>,
 }
 
 #[cfg(feature = "deflate")]
@@ -104,35 +106,23 @@ impl<R: io::BufRead> Read for Members<R> {
             if read > 0 || buffer.is_empty() {
                 return Ok(read);
             }
-            let rest = member.get_mut().fill_buf()?;
-            match rest {
-                [] => self.member = None,
+            self.member = match member.get_mut().fill_buf()? {
+                [] => None,
                 [0x1f] | [0x1f, 0x8b, ..] => {
                     let ended = self.member.take().map(|member| member.into_inner());
-                    self.member = ended.map(flate2::bufread::GzDecoder::new);
+                    ended.map(flate2::bufread::GzDecoder::new)
                 }
-                _ => return Err(io::Error::other(Followed(rest.len() as u64))),
-            }
+                rest => {
+                    let end = self.progress.bytes.load(Relaxed) - rest.len() as u64;
+                    let message =
+                        format!("ends at byte {end} of the file, but more follows: cut it off");
+                    return Err(fault(Packing::Gzip, end, message));
+                }
+            };
         }
         Ok(0)
     }
 }
-
-/// The error of bytes after the last member that begin no other member, with the number of bytes
-/// read of them.
-#[cfg(feature = "deflate")]
-#[derive(Debug)]
-struct Followed(u64);
-
-#[cfg(feature = "deflate")]
-impl fmt::Display for Followed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("bytes after the last member that begin no other")
-    }
-}
-
-#[cfg(feature = "deflate")]
-impl std::error::Error for Followed {}
 
 /// The progress of reading a packed file.
 #[derive(Debug, Default)]
@@ -159,7 +149,7 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// A reader of unpacked data, whose errors are [`UnpackError`].
+/// A reader of unpacked data, whose errors of unpacking are [`ErrorKind::Unpack`].
 struct Unpacked {
     packing: Packing,
     decoder: Box<dyn Read + Send>,
@@ -168,96 +158,42 @@ struct Unpacked {
 
 impl Read for Unpacked {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.decoder.read(buffer);
-        read.map_err(|error| match error.kind() {
-            io::ErrorKind::Interrupted => error,
-            _ if self.progress.failed.load(Relaxed) => error,
-            _ => io::Error::other(self.fault(&error)),
+        self.decoder.read(buffer).map_err(|error| {
+            let is_fault = error.get_ref().is_some_and(|inner| inner.is::<ErrorKind>());
+            let is_of_reading = self.progress.failed.load(Relaxed);
+            if is_fault || is_of_reading || error.kind() == io::ErrorKind::Interrupted {
+                return error;
+            }
+            let read = self.progress.bytes.load(Relaxed);
+            fault(self.packing, read, advice(&error.to_string(), read))
         })
     }
 }
 
-impl Unpacked {
-    /// The error, with advice.
-    #[cold]
-    fn fault(&self, error: &io::Error) -> UnpackError {
-        let read = self.progress.bytes.load(Relaxed);
-        let (packed_offset, message) = match error.to_string() {
-            // zstandard's words for a window above its limit.
-            said if said.contains("too much memory") => {
-                let message = "needs a window of more than 128 MiB to be unpacked: unpack the \
-                               file first (zstd -d --long=31)";
-                (read, message.to_owned())
-            }
-            // A file is unpacked as zstandard if its first frame has the descriptor.
-            said if self.packing == Packing::Zstandard && said.contains("Unknown frame") => {
-                let message = format!(
-                    "ends before byte {read} of the file, but what follows is no other frame: cut it \
-                     off, or unpack the file first (zstd -d, which writes what is before)"
-                );
-                (read, message)
-            }
-            said => match after_last_member(error) {
-                Some(unused) => {
-                    let end = read - unused;
-                    let message =
-                        format!("ends at byte {end} of the file, but more follows: cut it off");
-                    (end, message)
-                }
-                None => {
-                    let message =
-                        format!("is damaged or cut short at about byte {read} of the file: {said}");
-                    (read, message)
-                }
-            },
-        };
-        UnpackError {
-            packing: self.packing,
-            packed_offset,
-            message,
-        }
+/// What is wrong by the words of the decoder after `read` bytes, and what to do.
+#[cold]
+fn advice(said: &str, read: u64) -> String {
+    // zstandard's words for a window above its limit.
+    if said.contains("too much memory") {
+        "needs a window of more than 128 MiB to be unpacked: unpack the file first (zstd -d \
+         --long=31)"
+            .to_owned()
+    } else if said.contains("Unknown frame") {
+        // A file is unpacked as zstandard if its first frame has the descriptor.
+        format!(
+            "ends before byte {read} of the file, but what follows is no other frame: cut it off, \
+             or unpack the file first (zstd -d, which writes what is before)"
+        )
+    } else {
+        format!("is damaged or cut short at about byte {read} of the file: {said}")
     }
 }
 
-/// The number of bytes read after the last member, if they are the fault.
-#[cfg(feature = "deflate")]
-fn after_last_member(error: &io::Error) -> Option<u64> {
-    let Followed(bytes) = error.get_ref()?.downcast_ref()?;
-    Some(*bytes)
+#[cold]
+fn fault(packing: Packing, packed_offset: u64, message: String) -> io::Error {
+    io::Error::other(ErrorKind::Unpack {
+        packing,
+        packed_offset,
+        message,
+    })
 }
-
-#[cfg(not(feature = "deflate"))]
-fn after_last_member(_: &io::Error) -> Option<u64> {
-    None
-}
-
-/// Damage of the packing of a file.
-#[derive(Clone, Debug)]
-pub(crate) struct UnpackError {
-    packing: Packing,
-    packed_offset: u64,
-    message: String,
-}
-
-impl UnpackError {
-    /// The [`UnpackError`] inside an error of reading.
-    pub(crate) fn of(error: &io::Error) -> Option<&Self> {
-        error.get_ref()?.downcast_ref()
-    }
-
-    pub(crate) fn kind(&self) -> ErrorKind {
-        ErrorKind::Unpack {
-            packing: self.packing,
-            packed_offset: self.packed_offset,
-            message: self.message.clone(),
-        }
-    }
-}
-
-impl fmt::Display for UnpackError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.kind().fmt(f)
-    }
-}
-
-impl std::error::Error for UnpackError {}

@@ -8,7 +8,7 @@ use avro_block::Error as ContainerError;
 use tensor_batch::RowShape;
 
 use super::*;
-use crate::source::{Packing, unpack};
+use crate::source::unpack::{Packing, unpack};
 
 const LIMIT: usize = 1000;
 

@@ -17,7 +17,8 @@ use tensor_batch::{BatchSpec, DType, Layout};
 
 use crate::avro::plans::Plans;
 use crate::formats::avro::{AvroFormat, BufferPool};
-use crate::source::{Mappings, OnceInputs, Stream, open};
+use crate::source::stream::Stream;
+use crate::source::{Mappings, OnceInputs, open};
 use crate::tolerate::{FaultLog, Lenience};
 
 conformance!(avro_null_read, &AvroFiles::new(Codec::Null, false));
@@ -155,7 +156,7 @@ impl TestFormat for AvroFiles {
         let (inputs, path) = (self.inputs.clone(), Path::new("pipe").join(name));
         let bytes: Arc<[u8]> = bytes.into();
         TestFile::new(path.as_path().into(), move || {
-            Ok(Arc::new(Stream::once(pipe(&bytes)?, &path, &inputs)))
+            Ok(Arc::new(Stream::of_file(pipe(&bytes)?, &path, &inputs)))
         })
     }
 }
