@@ -19,24 +19,10 @@ const MAX_FOLDERS: usize = 1000;
 pub struct NothingFound {
     /// Whether a folder was given, not a pattern.
     pub is_folder: bool,
-    /// Number of folders in the given folder. For a pattern, the number of folders that match, or of
-    /// folders beside the files that the pattern was compared with.
-    pub folders: usize,
-    /// Number of files in the folders in which the pattern looks for files; none of them match.
-    pub beside: usize,
-    /// Number of files in the folder whose names do not end in `.avro`. A recursive search counts
-    /// folders below too.
-    pub other_files: usize,
-    /// Whether folders below the folder have `.avro` files, and were not searched.
-    pub avro_below: bool,
-    /// A description of hidden files and folders that were skipped.
-    pub hidden: Option<String>,
+    /// What is there instead, what was skipped, and what to give, as the message says it.
+    pub explanation: String,
     /// Patterns that match existing files.
     pub suggestions: Vec<String>,
-    /// The first folder of the pattern's path that does not exist.
-    pub missing_folder: Option<PathBuf>,
-    /// The part of the pattern that a shell would have expanded.
-    pub not_expanded: Option<NotExpanded>,
 }
 
 impl fmt::Display for NothingFound {
@@ -46,58 +32,7 @@ impl fmt::Display for NothingFound {
         } else {
             "no file matches this pattern"
         })?;
-        if let Some(part) = &self.not_expanded {
-            return write!(f, ": {part}");
-        }
-        if let Some(folder) = &self.missing_folder {
-            return write!(
-                f,
-                ": there is no folder {}",
-                quoted(&folder.to_string_lossy())
-            );
-        }
-        let there = [
-            (self.folders, counted(self.folders, "folder")),
-            (
-                self.other_files,
-                counted(self.other_files, "file") + " without .avro",
-            ),
-            (self.beside, counted(self.beside, "other file")),
-        ];
-        let there = there.into_iter().filter(|(count, _)| *count > 0);
-        let there: Vec<_> = there.map(|(_, words)| words).collect();
-        if !there.is_empty() {
-            write!(f, ", but {}", there.join(" and "))?;
-        } else if self.is_folder && self.hidden.is_none() {
-            f.write_str(": the folder is empty")?;
-        }
-        // Hidden files are suggested only if there are no other suggestions.
-        match &self.hidden {
-            Some(hidden) if there.is_empty() => {
-                write!(f, "; {hidden}")?;
-                self.suggest(f)
-            }
-            Some(hidden) => {
-                self.suggest(f)?;
-                write!(f, "; {hidden}")
-            }
-            None => self.suggest(f),
-        }
-    }
-}
-
-impl NothingFound {
-    fn suggest(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.suggestions.is_empty() {
-            let suggestions = self.suggestions.iter().map(|pattern| quoted(pattern));
-            let suggestions: Vec<_> = suggestions.collect();
-            write!(f, ": give {}", suggestions.join(" or "))?;
-        }
-        if self.avro_below {
-            f.write_str(", or set `recursive`")
-        } else {
-            Ok(())
-        }
+        f.write_str(&self.explanation)
     }
 }
 
@@ -106,55 +41,26 @@ impl NothingFound {
 pub(super) fn in_folder(folder: &Path, recursive: bool, search: &Search) -> NothingFound {
     let mut below = Below::default();
     below.look(folder, 0);
-    let mut found = NothingFound {
-        is_folder: true,
-        folders: below.folders,
-        hidden: {
-            below
-                .hidden_files
-                .extend(search.hidden_files.iter().cloned());
-            below
-                .hidden_folders
-                .extend(search.hidden_folders.iter().cloned());
-            hidden(&below.hidden_files, &below.hidden_folders)
-        },
-        ..NothingFound::default()
-    };
-    let start = Pattern::escape(&folder.to_string_lossy());
-    let start = start.trim_end_matches('/');
-    if !recursive && below.folders > 0 {
-        match (below.avro_below, &below.names_below[..]) {
-            (true, _) => {
-                found.avro_below = true;
-                found.suggestions.push(format!("{start}/**/*.avro"));
-            }
-            (false, []) => {}
-            (false, names) => {
-                let names = common_pattern(names);
-                found.suggestions.push(format!("{start}/**/{names}"));
-            }
-        }
+    below.hidden.add(&search.hidden);
+    let (names, names_below) = (&below.names, &below.names_below);
+    let mut inside = Vec::new();
+    if recursive && !names_below.is_empty() {
+        let all = [&names[..], names_below].concat();
+        inside.push(format!("**/{}", common_pattern(&all)));
+    } else {
+        inside.extend(below.pattern_below());
+        inside.extend((!names.is_empty()).then(|| common_pattern(names)));
     }
-    found.other_files = below.names.len();
-    if recursive {
-        found.other_files += below.names_below.len();
-        if !below.names_below.is_empty() {
-            let names: Vec<_> = below
-                .names
-                .iter()
-                .chain(&below.names_below)
-                .cloned()
-                .collect();
-            let names = common_pattern(&names);
-            found.suggestions.push(format!("{start}/**/{names}"));
-            return found;
-        }
+    let counted_below = if recursive { names_below.len() } else { 0 };
+    let there = [
+        (below.folders, "folder", ""),
+        (names.len() + counted_below, "file", " without .avro"),
+    ];
+    let suggestions = inside.iter().map(|inside| join(folder, inside)).collect();
+    let mut found = explain(true, &there, &below.hidden, search, suggestions);
+    if below.avro_below {
+        found.explanation += ", or set `recursive`";
     }
-    if !below.names.is_empty() {
-        let names = common_pattern(&below.names);
-        found.suggestions.push(format!("{start}/{names}"));
-    }
-    suggest_hidden(search, &mut found);
     found
 }
 
@@ -167,84 +73,119 @@ pub(super) fn of_pattern(
     is_simple: bool,
     search: &Search,
 ) -> NothingFound {
-    let mut found = NothingFound {
-        folders: search.folders.len(),
-        hidden: hidden(
-            &search.hidden_files.iter().cloned().collect(),
-            &search.hidden_folders.iter().cloned().collect(),
-        ),
-        missing_folder: start
-            .ancestors()
-            .filter(|folder| !folder.as_os_str().is_empty() && !folder.exists())
-            .last()
-            .map(Path::to_owned),
-        not_expanded: NotExpanded::in_path(given),
-        ..NothingFound::default()
-    };
-    let mut below = Below::default();
-    if found.folders > 0 {
-        for folder in &search.folders {
-            below.look(folder, 0);
+    let folders = start.ancestors();
+    let missing = folders.filter(|folder| !folder.as_os_str().is_empty() && !folder.exists());
+    let explanation = match (NotExpanded::in_path(given), missing.last()) {
+        (Some(part), _) => format!(": {part}"),
+        (None, Some(folder)) => {
+            format!(": there is no folder {}", quoted(&folder.to_string_lossy()))
         }
-        let pattern = given.to_string_lossy();
-        let pattern = pattern.trim_end_matches('/');
-        let inside = below.pattern();
-        found
-            .suggestions
-            .extend(inside.map(|inside| format!("{pattern}/{inside}")));
-    } else if is_simple {
-        below.look(start, 0);
-        found.folders = below.folders;
-        found.beside = below.names.len();
-        let folder = Pattern::escape(&start.to_string_lossy());
-        let join = |inside| {
-            Path::new(&folder)
-                .join(inside)
-                .to_string_lossy()
-                .into_owned()
-        };
-        found.suggestions.extend(below.pattern().map(join));
+        (None, None) => {
+            let mut below = Below::default();
+            let mut folders = search.folders.len();
+            for folder in &search.folders {
+                below.look(folder, 0);
+            }
+            let (mut beside, mut suggestion) = (0, None);
+            if folders > 0 {
+                let pattern = given.to_string_lossy();
+                let pattern = pattern.trim_end_matches('/');
+                suggestion = below.pattern().map(|inside| format!("{pattern}/{inside}"));
+            } else if is_simple {
+                below.look(start, 0);
+                (folders, beside) = (below.folders, below.names.len());
+                suggestion = below.pattern().map(|inside| join(start, &inside));
+            }
+            let there = [(folders, "folder", ""), (beside, "other file", "")];
+            let suggestions = suggestion.into_iter().collect();
+            return explain(false, &there, &search.hidden, search, suggestions);
+        }
+    };
+    NothingFound {
+        explanation,
+        ..NothingFound::default()
     }
-    suggest_hidden(search, &mut found);
-    found
 }
 
-/// Names the hidden files, if nothing else is suggested.
-fn suggest_hidden(search: &Search, found: &mut NothingFound) {
-    if let ([], Some(first)) = (&found.suggestions[..], search.hidden_files.first()) {
-        let folder = first.parent().unwrap_or(Path::new(""));
-        let names = search.hidden_files.iter();
-        let names = names.filter(|file| file.parent() == Some(folder));
-        let names = names.filter_map(|file| Some(file.file_name()?.to_string_lossy().into_owned()));
+/// Says what is there, what is hidden, and what to give. Hidden files that `search` has passed over are
+/// suggested if nothing else is.
+fn explain(
+    is_folder: bool,
+    there: &[(usize, &str, &str)],
+    hidden: &Hidden,
+    search: &Search,
+    mut suggestions: Vec<String>,
+) -> NothingFound {
+    if suggestions.is_empty() {
+        suggestions.extend(search.hidden.pattern());
+    }
+    let there = there.iter().filter(|(count, ..)| *count > 0);
+    let there: Vec<_> = there
+        .map(|(count, what, which)| counted(*count, what) + which)
+        .collect();
+    let quoted: Vec<_> = suggestions.iter().map(|pattern| quoted(pattern)).collect();
+    let advice = match &quoted[..] {
+        [] => String::new(),
+        all => format!(": give {}", all.join(" or ")),
+    };
+    let hidden = hidden.in_words().map(|words| format!("; {words}"));
+    let explanation = match (&there[..], hidden) {
+        ([], Some(hidden)) => hidden + &advice,
+        ([], None) if is_folder => format!(": the folder is empty{advice}"),
+        ([], None) => advice,
+        (there, hidden) => {
+            let there = there.join(" and ");
+            format!(", but {there}{advice}{}", hidden.unwrap_or_default())
+        }
+    };
+    NothingFound {
+        is_folder,
+        explanation,
+        suggestions,
+    }
+}
+
+/// Hidden files and folders that were passed over.
+#[derive(Debug, Default)]
+pub(super) struct Hidden {
+    pub(super) files: BTreeSet<PathBuf>,
+    pub(super) folders: BTreeSet<PathBuf>,
+}
+
+impl Hidden {
+    pub(super) fn add(&mut self, other: &Hidden) {
+        self.files.extend(other.files.iter().cloned());
+        self.folders.extend(other.folders.iter().cloned());
+    }
+
+    /// A description, if there are any.
+    pub(super) fn in_words(&self) -> Option<String> {
+        let first = self.files.first().or_else(|| self.folders.first())?;
+        let counts = [
+            (self.files.len(), "hidden file"),
+            (self.folders.len(), "hidden folder"),
+        ];
+        let words = counts.into_iter().filter(|(count, _)| *count > 0);
+        let words: Vec<_> = words.map(|(count, what)| counted(count, what)).collect();
+        let skipped = skipped(self.files.len() + self.folders.len(), first)?;
+        Some(format!("{} {skipped}", words.join(" and ")))
+    }
+
+    /// A pattern for the files in the folder of the first, whose names begin as its does.
+    fn pattern(&self) -> Option<String> {
+        let folder = self.files.first()?.parent()?;
+        let files = self.files.iter();
+        let files = files.filter(|file| file.parent() == Some(folder));
+        let names = files.filter_map(|file| Some(file.file_name()?.to_string_lossy().into_owned()));
         let mut names: Vec<String> = names.collect();
-        names.sort();
         let begin = names[0].chars().next();
         names.retain(|name| name.chars().next() == begin);
-        let folder = Pattern::escape(&folder.to_string_lossy());
-        let pattern = Path::new(&folder).join(common_pattern(&names));
-        found
-            .suggestions
-            .push(pattern.to_string_lossy().into_owned());
+        Some(join(folder, &common_pattern(&names)))
     }
-}
-
-/// A description of hidden files and folders that were skipped.
-pub(super) fn hidden(files: &BTreeSet<PathBuf>, folders: &BTreeSet<PathBuf>) -> Option<String> {
-    let first = files.first().or_else(|| folders.first())?;
-    let counts = [
-        (files.len(), "hidden file"),
-        (folders.len(), "hidden folder"),
-    ];
-    let words = counts.into_iter().filter(|(count, _)| *count > 0);
-    let words: Vec<_> = words.map(|(count, what)| counted(count, what)).collect();
-    let skipped = skipped(files.len() + folders.len(), first)?;
-    Some(format!("{} {skipped}", words.join(" and ")))
 }
 
 /// Files of a folder that were skipped although they may be Avro, in words.
-pub(super) fn alike(mut files: Vec<PathBuf>) -> Option<String> {
-    files.sort();
-    files.dedup();
+pub(super) fn alike(files: &BTreeSet<PathBuf>) -> Option<String> {
     let skipped = skipped(files.len(), files.first()?)?;
     let count = counted(files.len(), "file");
     Some(format!(
@@ -274,8 +215,7 @@ struct Below {
     avro_here: bool,
     avro_below: bool,
     /// Hidden files and folders in the folder itself.
-    hidden_files: BTreeSet<PathBuf>,
-    hidden_folders: BTreeSet<PathBuf>,
+    hidden: Hidden,
     looked_into: usize,
 }
 
@@ -284,45 +224,54 @@ impl Below {
     fn look(&mut self, folder: &Path, depth: usize) {
         self.looked_into += 1;
         for entry in entries(folder).unwrap_or_default() {
-            if is_hidden(&entry.name) {
-                let hidden = if entry.is_folder {
-                    &mut self.hidden_folders
-                } else {
-                    &mut self.hidden_files
-                };
-                if depth == 0 {
-                    hidden.insert(folder.join(&entry.name));
-                }
-                continue;
-            }
+            let path = folder.join(&entry.name);
             let name = entry.name.to_string_lossy().into_owned();
-            match (entry.is_folder, depth) {
-                (true, _) => {
+            match (is_hidden(&entry.name), entry.is_folder) {
+                (true, _) if depth > 0 => {}
+                (true, true) => drop(self.hidden.folders.insert(path)),
+                (true, false) => drop(self.hidden.files.insert(path)),
+                (false, true) => {
                     self.folders += usize::from(depth == 0);
                     if !entry.is_link && self.looked_into < MAX_FOLDERS {
-                        self.look(&folder.join(&entry.name), depth + 1);
+                        self.look(&path, depth + 1);
                     }
                 }
-                (false, 0) => {
+                (false, false) if depth == 0 => {
                     self.avro_here |= name.ends_with(".avro");
                     self.names.push(name);
                 }
-                (false, _) if name.ends_with(".avro") => self.avro_below = true,
-                (false, _) => self.names_below.push(name),
+                (false, false) if name.ends_with(".avro") => self.avro_below = true,
+                (false, false) => self.names_below.push(name),
             }
         }
     }
 
     /// A pattern for the files in a folder or below, relative to the folder.
     fn pattern(&self) -> Option<String> {
-        match (&self.names[..], &self.names_below[..]) {
-            _ if self.avro_here => Some("*.avro".to_owned()),
-            _ if self.avro_below => Some("**/*.avro".to_owned()),
-            ([], []) => None,
-            ([], below) => Some(format!("**/{}", common_pattern(below))),
-            (names, _) => Some(common_pattern(names)),
+        if self.avro_here {
+            Some("*.avro".to_owned())
+        } else if self.avro_below || self.names.is_empty() {
+            self.pattern_below()
+        } else {
+            Some(common_pattern(&self.names))
         }
     }
+
+    /// A pattern for the files below a folder, relative to the folder.
+    fn pattern_below(&self) -> Option<String> {
+        if self.avro_below {
+            return Some("**/*.avro".to_owned());
+        }
+        let below = &self.names_below;
+        (!below.is_empty()).then(|| format!("**/{}", common_pattern(below)))
+    }
+}
+
+/// The pattern of `inside` in the folder.
+fn join(folder: &Path, inside: &str) -> String {
+    let folder = Pattern::escape(&folder.to_string_lossy());
+    let path = Path::new(&folder).join(inside);
+    path.to_string_lossy().into_owned()
 }
 
 /// A pattern of one component that matches all `names`; there must be at least one.

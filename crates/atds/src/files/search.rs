@@ -1,14 +1,17 @@
 //! The search for the files of a folder or a pattern.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io;
+use std::io::{
+    self,
+    ErrorKind::{NotADirectory, NotFound},
+};
 use std::path::{Component, Path, PathBuf};
 
 use glob::Pattern;
 
-use super::nothing::{self, NothingFound};
+use super::nothing::{self, Hidden, NothingFound};
 use super::{Found, NotExpanded};
 use crate::{Error, ErrorKind};
 
@@ -37,10 +40,14 @@ pub(super) fn pattern(
         });
     }
     let (start, parts) = parse(given)?;
-    let mut search = Search::run(&start, &parts)?;
+    let mut search = Search::default();
+    search.run(&start, &parts)?;
     if recursive {
         for matched in std::mem::take(&mut search.folders) {
-            search.add(Search::folder(&matched, true)?);
+            let inside = Search::folder(&matched, true)?;
+            search.files.extend(inside.files);
+            search.hidden.add(&inside.hidden);
+            search.alike.extend(inside.alike);
         }
     }
     if search.files.is_empty() {
@@ -102,12 +109,11 @@ pub(super) struct Search {
     /// Folders that match as a file would have to.
     pub(super) folders: Vec<PathBuf>,
     /// Hidden files and folders that would match.
-    pub(super) hidden_files: Vec<PathBuf>,
-    pub(super) hidden_folders: Vec<PathBuf>,
+    pub(super) hidden: Hidden,
     /// Whether a folder is searched, not a pattern.
     is_folder: bool,
     /// Files of a folder with names similar to `*.avro`: `a.avro.gz`, `A.AVRO`.
-    alike: Vec<PathBuf>,
+    alike: BTreeSet<PathBuf>,
     /// Links to folders that `**` has found; they are followed at the end.
     links: Vec<(PathBuf, usize)>,
     /// Folders that `**` has searched, with links resolved, and the components left. This prevents
@@ -118,52 +124,33 @@ pub(super) struct Search {
 impl Search {
     /// Searches a folder, and with `recursive` all folders below, for files named `*.avro`.
     fn folder(folder: &Path, recursive: bool) -> Result<Self, Error> {
-        let mut parts = vec![PatternPart::Names(
-            Pattern::new("*.avro").expect("it is one"),
-        )];
-        if recursive {
-            parts.insert(0, PatternPart::Folders);
-        }
-        let search = Search {
+        let avro = PatternPart::Names(Pattern::new("*.avro").expect("it is one"));
+        let parts = [PatternPart::Folders, avro];
+        let mut search = Search {
             is_folder: true,
             ..Search::default()
         };
-        search.all(folder, &parts)
-    }
-
-    fn run(start: &Path, parts: &[PatternPart]) -> Result<Self, Error> {
-        Search::default().all(start, parts)
-    }
-
-    fn all(self, start: &Path, parts: &[PatternPart]) -> Result<Self, Error> {
-        let mut search = self;
-        search.below(start, parts)?;
-        while !search.links.is_empty() {
-            let mut links = std::mem::take(&mut search.links);
-            links.sort();
-            for (link, left) in links {
-                search.below(&link, &parts[parts.len() - left..])?;
-            }
-        }
+        search.run(folder, if recursive { &parts } else { &parts[1..] })?;
         Ok(search)
     }
 
-    fn add(&mut self, other: Search) {
-        self.files.extend(other.files);
-        self.hidden_files.extend(other.hidden_files);
-        self.hidden_folders.extend(other.hidden_folders);
-        self.alike.extend(other.alike);
+    fn run(&mut self, start: &Path, parts: &[PatternPart]) -> Result<(), Error> {
+        self.below(start, parts)?;
+        while !self.links.is_empty() {
+            let mut links = std::mem::take(&mut self.links);
+            links.sort();
+            for (link, left) in links {
+                self.below(&link, &parts[parts.len() - left..])?;
+            }
+        }
+        Ok(())
     }
 
     /// The files in order. Logs the skipped files of the path or pattern `given`.
     fn finish(mut self, given: &Path) -> Vec<Found> {
-        let hidden_files = self.hidden_files.into_iter().collect();
-        let hidden_folders = self.hidden_folders.into_iter().collect();
-        if let Some(hidden) = nothing::hidden(&hidden_files, &hidden_folders) {
-            log::warn!("{}: {hidden}", given.display());
-        }
-        if let Some(alike) = nothing::alike(self.alike) {
-            log::warn!("{}: {alike}", given.display());
+        let skipped = [self.hidden.in_words(), nothing::alike(&self.alike)];
+        for skipped in skipped.into_iter().flatten() {
+            log::warn!("{}: {skipped}", given.display());
         }
         self.files.sort_by(|(a, _), (b, _)| a.cmp(b));
         // `**/**` and the like find a file in several ways.
@@ -187,16 +174,16 @@ impl Search {
                     let next = path.join(&entry.name);
                     if !pattern.matches(&entry.name.to_string_lossy()) {
                         if self.is_folder && entry.is_like_avro() {
-                            self.alike.push(next);
+                            self.alike.insert(next);
                         }
                         continue;
                     }
                     if !is_hidden(&entry.name) || begins_hidden(pattern.as_str()) {
                         self.below(&next, rest)?;
                     } else if entry.is_folder && !rest.is_empty() {
-                        self.hidden_folders.push(next);
+                        self.hidden.folders.insert(next);
                     } else if !entry.is_folder && rest.is_empty() {
-                        self.hidden_files.push(next);
+                        self.hidden.files.insert(next);
                     }
                 }
                 Ok(())
@@ -210,7 +197,7 @@ impl Search {
                 for entry in entries(path)?.into_iter().filter(|entry| entry.is_folder) {
                     let next = path.join(&entry.name);
                     if is_hidden(&entry.name) {
-                        self.hidden_folders.push(next);
+                        self.hidden.folders.insert(next);
                     } else if entry.is_link {
                         self.links.push((next, parts.len()));
                     } else {
@@ -266,40 +253,32 @@ impl Entry {
 
 /// The entries of a folder, sorted by name; empty if `folder` is no folder.
 pub(super) fn entries(folder: &Path) -> Result<Vec<Entry>, Error> {
-    let fault = |error: io::Error| Error::io(error, folder);
     // The folder of a path such as `*.avro`.
     let here = if folder.as_os_str().is_empty() {
         Path::new(".")
     } else {
         folder
     };
-    let found = match fs::read_dir(here) {
-        Ok(found) => found,
-        Err(error) => {
-            let is_none = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
-            return if is_none.contains(&error.kind()) {
-                Ok(Vec::new())
-            } else {
-                Err(fault(error))
-            };
-        }
-    };
-    let mut entries = Vec::new();
-    for entry in found {
-        let entry = entry.map_err(fault)?;
-        let kind = entry.file_type().map_err(fault)?;
+    let entry = |entry: io::Result<fs::DirEntry>| {
+        let entry = entry?;
+        let kind = entry.file_type()?;
         // A dangling link is no folder.
         let is_folder = if kind.is_symlink() {
-            fs::metadata(here.join(entry.file_name())).is_ok_and(|found| found.is_dir())
+            fs::metadata(entry.path()).is_ok_and(|found| found.is_dir())
         } else {
             kind.is_dir()
         };
-        entries.push(Entry {
+        Ok(Entry {
             name: entry.file_name(),
             is_folder,
             is_link: kind.is_symlink(),
-        });
-    }
+        })
+    };
+    let found = match fs::read_dir(here) {
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory) => return Ok(Vec::new()),
+        found => found.and_then(|found| found.map(entry).collect::<io::Result<Vec<_>>>()),
+    };
+    let mut entries = found.map_err(|error| Error::io(error, folder))?;
     entries.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(entries)
 }
