@@ -125,79 +125,58 @@ impl<'a> PrepareJob<'a> {
 }
 
 /// A payload that records are decoded from.
-pub struct Prepared(Inner);
-
-enum Inner {
-    Bytes(Bytes),
-    Value {
-        value: Box<dyn Any + Send + Sync>,
-        bytes: usize,
-        memory_bytes: usize,
-    },
+#[derive(Default)]
+pub struct Prepared {
+    payload: Bytes,
+    value: Option<Box<dyn Any + Send + Sync>>,
+    bytes: usize,
+    memory_bytes: usize,
 }
 
 impl Prepared {
     /// A payload that is decoded as it is.
-    pub fn of_bytes(bytes: Bytes) -> Self {
-        Prepared(Inner::Bytes(bytes))
+    pub fn of_bytes(payload: Bytes) -> Self {
+        Prepared {
+            bytes: payload.len(),
+            payload,
+            ..Prepared::default()
+        }
     }
 
     /// A value of the format's own, with `bytes` bytes of data, which takes `memory_bytes` of memory.
     pub fn of_value<T: Send + Sync + 'static>(value: T, bytes: usize, memory_bytes: usize) -> Self {
-        Prepared(Inner::Value {
-            value: Box::new(value),
+        Prepared {
+            payload: Bytes::new(),
+            value: Some(Box::new(value)),
             bytes,
             memory_bytes,
-        })
+        }
     }
 
     /// The bytes of a payload that is decoded as it is.
     pub fn as_bytes(&self) -> Option<&Bytes> {
-        match &self.0 {
-            Inner::Bytes(bytes) => Some(bytes),
-            Inner::Value { .. } => None,
-        }
+        self.value.is_none().then_some(&self.payload)
     }
 
     /// The format's value, if it is a `T`.
     pub fn value<T: 'static>(&self) -> Option<&T> {
-        match &self.0 {
-            Inner::Bytes(_) => None,
-            Inner::Value { value, .. } => value.downcast_ref(),
-        }
+        self.value.as_ref()?.downcast_ref()
     }
 
     /// Size of the data in bytes.
     pub fn bytes(&self) -> usize {
-        match &self.0 {
-            Inner::Bytes(bytes) => bytes.len(),
-            Inner::Value { bytes, .. } => *bytes,
-        }
+        self.bytes
     }
 
     /// Memory in bytes that the preparation took, in addition to the payload.
     pub fn memory_bytes(&self) -> usize {
-        match &self.0 {
-            Inner::Bytes(_) => 0,
-            Inner::Value { memory_bytes, .. } => *memory_bytes,
-        }
-    }
-}
-
-impl Default for Prepared {
-    fn default() -> Self {
-        Prepared::of_bytes(Bytes::new())
+        self.memory_bytes
     }
 }
 
 impl fmt::Debug for Prepared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut debug = f.debug_struct("Prepared");
-        match &self.0 {
-            Inner::Bytes(bytes) => debug.field("bytes", &bytes.len()),
-            Inner::Value { bytes, .. } => debug.field("bytes", bytes),
-        };
-        debug.finish_non_exhaustive()
+        write!(f, "Prepared({} bytes)", self.bytes)
     }
 }
 

@@ -19,18 +19,21 @@ pub struct Error {
 }
 
 /// The kind of an [`Error`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The source could not read.
+    #[error("{0}")]
     Io(Arc<io::Error>),
     /// A prepared block would be larger than the limit that the pipeline gave, or the columns of a
     /// record larger than [`RowSlots::room`](tensor_batch::RowSlots::room).
+    #[error("the block is larger than its limit{}", needed.map_or_else(String::new, |bytes| format!(": it needs {bytes} bytes")))]
     Limit {
         /// The size in bytes that is needed, if it is known.
         needed: Option<u64>,
     },
     /// The format's own error.
+    #[error("{0}")]
     Format(Arc<dyn StdError + Send + Sync>),
 }
 
@@ -108,19 +111,6 @@ impl fmt::Display for Error {
             write!(f, "field '{}': ", field.escape_debug())?;
         }
         self.kind.fmt(f)
-    }
-}
-
-impl fmt::Display for ErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ErrorKind::Io(error) => error.fmt(f),
-            ErrorKind::Limit { needed: None } => f.write_str("the block is larger than its limit"),
-            ErrorKind::Limit {
-                needed: Some(needed),
-            } => write!(f, "the block needs {needed} bytes, more than its limit"),
-            ErrorKind::Format(error) => error.fmt(f),
-        }
     }
 }
 

@@ -12,10 +12,10 @@ impl Scratch {
     pub fn get<T: Default + Send + 'static>(&mut self) -> &mut T {
         let id = TypeId::of::<T>();
         let found = self.0.iter().position(|(other, _)| *other == id);
-        let at = found.unwrap_or_else(|| {
+        let at = found.unwrap_or(self.0.len());
+        if found.is_none() {
             self.0.push((id, Box::<T>::default()));
-            self.0.len() - 1
-        });
+        }
         let value = self.0[at].1.downcast_mut();
         value.expect("found by its type")
     }
@@ -23,6 +23,6 @@ impl Scratch {
 
 impl fmt::Debug for Scratch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scratch").finish_non_exhaustive()
+        f.write_str("Scratch")
     }
 }

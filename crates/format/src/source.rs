@@ -116,7 +116,7 @@ impl From<Arc<AtomicBool>> for CancelFlag {
 
 impl fmt::Debug for Completion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Completion").finish_non_exhaustive()
+        f.write_str("Completion")
     }
 }
 
@@ -177,8 +177,6 @@ impl Drop for ReadBuffer {
 
 impl fmt::Debug for ReadBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReadBuffer")
-            .field("len", &self.memory.len())
-            .finish_non_exhaustive()
+        write!(f, "ReadBuffer({} bytes)", self.memory.len())
     }
 }

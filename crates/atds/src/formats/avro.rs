@@ -10,8 +10,8 @@ use atds_format::{
     Payload, Pos, PrepareJob, Prepared, Scratch, Tally, Upcoming,
 };
 use avro_block::{
-    Block, Codec, DecompressBuffer, DecompressError, DecompressJob, Decompressor, Frame, Framer,
-    Header, IndexEntry, IndexScan, MAGIC, Scan, SyncMarker,
+    Codec, DecompressBuffer, DecompressError, DecompressJob, Decompressor, Frame, Framer, Header,
+    IndexEntry, IndexScan, MAGIC, Scan, SyncMarker,
 };
 use bytes::Bytes;
 use tensor_batch::RowSlots;
@@ -92,25 +92,19 @@ impl Opened {
         })))
     }
 
-    /// The block at `range` in the file, whose payload of `payload_len` bytes ends with the marker.
-    fn block(
-        &self,
-        index: u64,
-        range: Range<u64>,
-        count: u64,
-        (payload, payload_len): (Payload, u64),
-    ) -> Next {
+    /// Block `index`, at `range` in the file. `payload_len` bytes before its marker are its payload.
+    fn block(&self, index: u64, range: Range<u64>, payload_len: u64) -> BlockDesc {
         let payload_at = range.end - SyncMarker::LEN as u64 - payload_len;
-        Next::Block(BlockDesc {
+        BlockDesc {
             index,
             offset: range.start,
             file_bytes: range.end - range.start,
-            records: count,
+            records: 0,
             start: 0,
             payload_offset: self.codec.is_null().then_some(payload_at),
-            payload,
+            payload: Payload::Here(Bytes::new()),
             max_prepared: None,
-        })
+        }
     }
 }
 
@@ -143,19 +137,13 @@ impl Blocks for FramedBlocks {
             match self.framer.next().map_err(container)? {
                 Frame::Header(header) => return self.opened.decoder(&header),
                 Frame::Block(block) => {
-                    let Block {
-                        index,
-                        offset,
-                        len,
-                        count,
-                        payload,
-                        ..
-                    } = block;
-                    let payload_len = payload.len() as u64;
-                    let payload = (Payload::Here(payload), payload_len);
-                    return Ok(self
-                        .opened
-                        .block(index, offset..offset + len, count, payload));
+                    let range = block.offset..block.offset + block.len;
+                    let payload_len = block.payload.len() as u64;
+                    return Ok(Next::Block(BlockDesc {
+                        records: block.count,
+                        payload: Payload::Here(block.payload),
+                        ..self.opened.block(block.index, range, payload_len)
+                    }));
                 }
                 Frame::NeedMore(_) if self.is_ended => {
                     self.framer.finish().map_err(container)?;
@@ -211,12 +199,14 @@ impl Blocks for ListedBlocks {
                 let index = self.entries.len() as u64;
                 self.entries.push(entry);
                 let range = entry.offset..entry.offset + entry.len;
-                let payload = Payload::Ranges {
-                    key: index,
-                    ranges: std::iter::once(range.clone()).collect(),
-                };
-                let payload = (payload, entry.payload_len);
-                Ok(self.opened.block(index, range, entry.count, payload))
+                Ok(Next::Block(BlockDesc {
+                    records: entry.count,
+                    payload: Payload::Ranges {
+                        key: index,
+                        ranges: [range.clone()].into(),
+                    },
+                    ..self.opened.block(index, range, entry.payload_len)
+                }))
             }
             Scan::Need(range) => Ok(Next::Need {
                 range,
@@ -292,8 +282,7 @@ impl Decoder for AvroDecoder {
     }
 
     fn working_bytes(&self, parts: &[Bytes]) -> u64 {
-        let payload = parts.first().map_or(&[][..], |part| part);
-        Decompressor::working_memory(self.file.codec, payload)
+        Decompressor::working_memory(self.file.codec, payload(parts))
     }
 
     fn prepare(&self, jobs: &mut [PrepareJob<'_>], scratch: &mut Scratch) {
@@ -304,30 +293,28 @@ impl Decoder for AvroDecoder {
             ..
         } = scratch.get();
         let pool = &self.file.format.buffers;
-        let payload = |job: &PrepareJob<'_>| job.parts.first().map_or(0, Bytes::len);
-        let expected = jobs.iter().map(|job| payload(job) * *ratio / 1024);
-        pool.take(expected, buffers);
+        let mut unused = pool.lock();
+        buffers.extend(
+            jobs.iter()
+                .map(|job| unused.take(payload(job.parts).len() * *ratio / 1024)),
+        );
+        drop(unused);
         decompressor.set_tolerates_checksums(self.file.format.lenience.tolerate.checksum);
         let bad_checksums = decompressor.bad_checksums();
         let work = jobs.iter().zip(buffers.iter_mut());
         let mut work: Vec<_> = work
-            .map(|(job, buffer)| {
-                let payload = job.parts.first().map_or(&[][..], |part| part);
-                DecompressJob::new(payload, buffer, job.limit)
-            })
+            .map(|(job, buffer)| DecompressJob::new(payload(job.parts), buffer, job.limit))
             .collect();
         decompressor.decompress_many(self.file.codec, &mut work);
         let results: Vec<_> = work.into_iter().map(|job| job.result).collect();
         for ((job, result), buffer) in jobs.iter_mut().zip(results).zip(buffers.drain(..)) {
             if result.is_ok() {
-                *ratio = (buffer.len() * 1024).checked_div(payload(job)).unwrap_or(0);
+                *ratio = (buffer.len() * 1024)
+                    .checked_div(payload(job.parts).len())
+                    .unwrap_or(0);
             }
             job.result = match result.and_then(|_| pool.fit(buffer)) {
-                Ok(buffer) => {
-                    let (bytes, memory) = (buffer.len(), most_capacity(buffer.len()));
-                    let block = DecompressedBlock::new(buffer, pool);
-                    Ok((Prepared::of_value(block, bytes, memory), Tally::default()))
-                }
+                Ok(buffer) => Ok((pool.prepared(buffer), Tally::default())),
                 Err(DecompressError::TooLarge { .. }) => {
                     Err(Error::new(atds_format::ErrorKind::Limit { needed: None }))
                 }
@@ -422,6 +409,11 @@ fn next_bytes<'a>(upcoming: &Upcoming<'a>) -> &'a [u8] {
     &bytes[..len.min(bytes.len())]
 }
 
+/// The payload that a block has in the file: Avro's is in one part.
+fn payload(parts: &[Bytes]) -> &[u8] {
+    parts.first().map_or(&[], |part| part)
+}
+
 /// The records of a block.
 fn data(block: &Prepared) -> &[u8] {
     match block.as_bytes() {
@@ -437,16 +429,6 @@ fn data(block: &Prepared) -> &[u8] {
 struct DecompressedBlock {
     buffer: DecompressBuffer,
     pool: Arc<BufferPool>,
-}
-
-impl DecompressedBlock {
-    fn new(buffer: DecompressBuffer, pool: &Arc<BufferPool>) -> Self {
-        pool.lock().add_used(buffer.capacity());
-        DecompressedBlock {
-            buffer,
-            pool: pool.clone(),
-        }
-    }
 }
 
 impl Drop for DecompressedBlock {
@@ -487,10 +469,12 @@ fn most_capacity(len: usize) -> usize {
 }
 
 impl BufferPool {
-    /// Adds a buffer for each of the `expected` sizes to `to`.
-    fn take(&self, expected: impl Iterator<Item = usize>, to: &mut Vec<DecompressBuffer>) {
-        let mut unused = self.lock();
-        to.extend(expected.map(|len| unused.take(len)));
+    /// The block that was decompressed into `buffer`, which returns to the pool after it.
+    fn prepared(self: &Arc<Self>, buffer: DecompressBuffer) -> Prepared {
+        let (bytes, memory_bytes) = (buffer.len(), most_capacity(buffer.len()));
+        self.lock().add_used(buffer.capacity());
+        let pool = self.clone();
+        Prepared::of_value(DecompressedBlock { buffer, pool }, bytes, memory_bytes)
     }
 
     /// The same bytes in a buffer that is not much larger.
