@@ -376,7 +376,10 @@ impl Fetcher {
             }
         };
         if self.flow.is_starved() {
-            self.flow.counters.read_wait.add(started.elapsed());
+            let waited = started.elapsed();
+            self.flow
+                .counters
+                .note(|noted| noted.stats.read_wait += waited);
         }
         received
     }

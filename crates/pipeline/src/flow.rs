@@ -227,7 +227,7 @@ impl Flow {
         options: &Options,
     ) -> Self {
         let workers = options.threads.max(1);
-        let counters = Counters::new(memory.clone(), costs.clone(), workers, options);
+        let counters = Counters::new(memory.clone(), costs.clone(), options);
         Flow {
             state: Mutex::default(),
             worker_changed: (0..workers).map(|_| Condvar::new()).collect(),
@@ -290,7 +290,7 @@ impl Flow {
             let (took, before) = (given.elapsed(), state.pace);
             let pace = before.map_or(took, |before| (7 * before + took) / 8);
             state.pace = Some(pace);
-            self.counters.set_pace(pace);
+            self.counters.note(|noted| noted.pace = Some(pace));
         }
         loop {
             if state.ready > 0 {
@@ -298,7 +298,9 @@ impl Flow {
                 state.first += 1;
                 state.given = Some(Instant::now());
                 if let Some(since) = state.full_since.take() {
-                    self.counters.consumer_wait.add(since.elapsed());
+                    let waited = since.elapsed();
+                    self.counters
+                        .note(|noted| noted.stats.consumer_wait += waited);
                 }
                 let mut finished = state.batches.pop_front().flatten();
                 state.totals.pop_front();

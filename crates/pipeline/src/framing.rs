@@ -5,7 +5,6 @@ mod ranges;
 
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 
 use atds_format::{Location, PrepareJob, Prepared, Scratch, Tally};
 use atds_shuffle::{block_order, file_order};
@@ -21,6 +20,7 @@ use crate::planner::Planner;
 use crate::prepare::block_error;
 use crate::sequence::Sequence;
 use crate::slice::{FilePart, overlaps};
+use crate::stats::Noted;
 use crate::tuning::{COUNTED_BYTES, DOUBTFUL_BATCH_BYTES};
 use crate::{Error, ErrorKind, Options};
 
@@ -210,10 +210,9 @@ impl Framing {
         records: Range<u64>,
     ) -> Result<(), Stop> {
         let Framed { desc, context } = framed;
-        self.flow
-            .counters
-            .file_bytes
-            .fetch_add(desc.file_bytes, Relaxed);
+        self.flow.counters.note(|Noted { stats, .. }| {
+            stats.file_bytes = stats.file_bytes.saturating_add(desc.file_bytes);
+        });
         let block = Arc::new(Block::new(desc, context.clone(), payload));
         let rows = block.records.min(self.options.batch_size as u64);
         // Where records take no bytes, the payload does not end before a false count does.

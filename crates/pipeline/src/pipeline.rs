@@ -3,7 +3,6 @@
 use std::fmt;
 use std::ops::{Bound, RangeBounds, RangeInclusive};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::task::Poll;
 use std::thread;
 use std::time::Duration;
@@ -22,7 +21,7 @@ use crate::pieces::Builders;
 use crate::planner::Planner;
 use crate::sequence::Sequence;
 use crate::slice::Slice;
-use crate::stats::{Stats, StatsHandle};
+use crate::stats::{Noted, Stats, StatsHandle};
 use crate::sync::{Instant, Mutex, ThreadPool};
 use crate::tuning::{KEPT_SHARE, MIN_READ_SIZE};
 use crate::workers::Workers;
@@ -241,11 +240,11 @@ impl Batches {
         if self.is_over {
             return Poll::Ready(None);
         }
-        let next = self
-            .flow
-            .counters
-            .batch_wait
-            .time(|| self.flow.next_batch(deadline));
+        let start = Instant::now();
+        let next = self.flow.next_batch(deadline);
+        let waited = start.elapsed();
+        let counters = &self.flow.counters;
+        counters.note(|noted| noted.stats.batch_wait += waited);
         match next {
             NextBatch::NotYet => Poll::Pending,
             NextBatch::End => {
@@ -256,8 +255,10 @@ impl Batches {
                 (Some(batch), error) => {
                     self.error = error;
                     let rows = batch.rows() as u64;
-                    self.flow.counters.records.fetch_add(rows, Relaxed);
-                    self.flow.counters.batches.fetch_add(1, Relaxed);
+                    counters.note(|Noted { stats, .. }| {
+                        stats.records += rows;
+                        stats.batches += 1;
+                    });
                     Poll::Ready(Some(Ok(batch)))
                 }
                 (None, error) => {

@@ -225,7 +225,7 @@ impl Context {
         let done = self.prepare_within(blocks, (&parts, working), grant, &mut held, start);
         let took = start.elapsed();
         self.other_time += took;
-        self.flow.counters.prepare.add(took);
+        self.flow.counters.note(|noted| noted.stats.prepare += took);
         match done {
             Ok(results) => {
                 let held = held.into_iter().map(|bytes| Held { bytes, working });

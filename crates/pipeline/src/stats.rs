@@ -1,7 +1,6 @@
 //! Figures of an iteration, as its threads write them.
 
-use std::ops::Deref;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -82,170 +81,101 @@ impl StatsHandle {
     }
 }
 
-/// The figures of an iteration, as its threads write them.
+/// The figures of an iteration, as its threads write them: for each batch, op and block, never for a
+/// record.
 #[derive(Debug)]
 pub(crate) struct Counters {
-    sums: Sums,
+    noted: Mutex<Noted>,
+    /// The most workers that work, as it was decided last.
+    pub(crate) threads: AtomicUsize,
     memory: Arc<Memory>,
     costs: Arc<Costs>,
     batch_rows: u64,
-    /// The most workers that work, as it was decided last.
-    pub(crate) threads: AtomicUsize,
+    workers: usize,
     is_automatic: bool,
-    /// For each worker, the number of rows that it has decoded.
-    worker_rows: Box<[AtomicU64]>,
     started: Instant,
 }
 
-/// What begins with 0.
+/// What threads write.
 #[derive(Debug, Default)]
-pub(crate) struct Sums {
-    pub(crate) records: AtomicU64,
-    pub(crate) batches: AtomicU64,
-    pub(crate) file_bytes: AtomicU64,
-    prepared_bytes: AtomicU64,
-    prepared_records: AtomicU64,
-    pub(crate) read_wait: Nanos,
-    pub(crate) prepare: Nanos,
-    pub(crate) decode: Nanos,
-    pub(crate) consumer_wait: Nanos,
-    pub(crate) batch_wait: Nanos,
+pub(crate) struct Noted {
+    /// Without what follows from other figures. `elapsed` is 0 until the end.
+    pub(crate) stats: Stats,
     /// Time that the planning thread waited for room.
-    pub(crate) room_wait: Nanos,
-    tally: Mutex<Tally>,
-    dropped_records: AtomicU64,
-    pub(crate) repeated_ops: AtomicU64,
-    /// Number of workers that have begun.
-    pub(crate) begun: AtomicUsize,
-    pace: Nanos,
-    took: Nanos,
-}
-
-impl Deref for Counters {
-    type Target = Sums;
-
-    fn deref(&self) -> &Sums {
-        &self.sums
-    }
+    pub(crate) room_wait: Duration,
+    /// The time that the consumer takes for a batch.
+    pub(crate) pace: Option<Duration>,
 }
 
 impl Counters {
-    pub(crate) fn new(
-        memory: Arc<Memory>,
-        costs: Arc<Costs>,
-        workers: usize,
-        options: &Options,
-    ) -> Self {
+    pub(crate) fn new(memory: Arc<Memory>, costs: Arc<Costs>, options: &Options) -> Self {
+        let workers = options.threads.max(1);
         Counters {
-            sums: Sums::default(),
+            noted: Mutex::default(),
+            threads: AtomicUsize::new(workers),
             memory,
             costs,
             batch_rows: options.batch_size.max(1) as u64,
-            threads: AtomicUsize::new(workers),
+            workers,
             is_automatic: options.automatic,
-            worker_rows: (0..workers).map(|_| AtomicU64::new(0)).collect(),
             started: Instant::now(),
         }
     }
 
-    pub(crate) fn add_prepared(&self, bytes: u64, records: u64) {
-        self.prepared_bytes.fetch_add(bytes, Relaxed);
-        self.prepared_records.fetch_add(records, Relaxed);
+    /// Has `note` change the figures.
+    pub(crate) fn note<T>(&self, note: impl FnOnce(&mut Noted) -> T) -> T {
+        note(&mut self.noted.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(crate) fn add_rows(&self, worker: usize, rows: u64) {
-        self.worker_rows[worker].fetch_add(rows, Relaxed);
+    pub(crate) fn add_rows(&self, worker: usize, rows: u64, decoding: Duration, tally: &Tally) {
+        self.note(|Noted { stats, .. }| {
+            stats.worker_rows[worker] += rows;
+            stats.decode += decoding;
+            stats.tally.add(tally);
+        });
+    }
+
+    pub(crate) fn add_prepared(&self, bytes: u64, records: u64) {
+        self.note(|Noted { stats, .. }| {
+            stats.prepared_bytes += bytes;
+            stats.prepared_records += records;
+        });
     }
 
     pub(crate) fn add_tally(&self, tally: &Tally) {
-        if *tally != Tally::default() {
-            let mut all = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
-            all.add(tally);
-        }
+        self.note(|noted| noted.stats.tally.add(tally));
     }
 
     pub(crate) fn add_dropped_records(&self, records: u64) {
-        let add = |all: u64| Some(all.saturating_add(records));
-        let _ = self.dropped_records.fetch_update(Relaxed, Relaxed, add);
+        self.note(|Noted { stats, .. }| {
+            stats.dropped_records = stats.dropped_records.saturating_add(records);
+        });
     }
 
     /// Stops the clock.
     pub(crate) fn finish(&self) {
-        if self.took.get().is_zero() {
-            self.took.add(self.started.elapsed());
-        }
-    }
-
-    /// Notes the time that the consumer takes for a batch.
-    pub(crate) fn set_pace(&self, pace: Duration) {
-        // None is 0.
-        let nanos = u64::try_from(pace.as_nanos()).unwrap_or(u64::MAX);
-        self.pace.0.store(nanos.max(1), Relaxed);
-    }
-
-    fn schedule(&self) -> Option<Schedule> {
-        let pace = Some(self.pace.get()).filter(|pace| !pace.is_zero());
-        let threads = self.threads.load(Relaxed).min(self.worker_rows.len());
-        let op_time = op_time(self.worker_rows.len());
-        let threads = (threads, self.worker_rows.len(), self.is_automatic);
-        self.costs.schedule(threads, op_time, self.batch_rows, pace)
+        let elapsed = self.started.elapsed();
+        self.note(|Noted { stats, .. }| {
+            if stats.elapsed.is_zero() {
+                stats.elapsed = elapsed;
+            }
+        });
     }
 
     pub(crate) fn snapshot(&self) -> Stats {
-        let memory = &self.memory;
-        let took = self.took.get();
-        Stats {
-            records: self.records.load(Relaxed),
-            batches: self.batches.load(Relaxed),
-            file_bytes: self.file_bytes.load(Relaxed),
-            prepared_bytes: self.prepared_bytes.load(Relaxed),
-            prepared_records: self.prepared_records.load(Relaxed),
-            read_wait: self.read_wait.get(),
-            prepare: self.prepare.get(),
-            decode: self.decode.get(),
-            consumer_wait: self.consumer_wait.get(),
-            batch_wait: self.batch_wait.get(),
-            elapsed: if took.is_zero() {
-                self.started.elapsed()
-            } else {
-                took
-            },
-            tally: *self.tally.lock().unwrap_or_else(PoisonError::into_inner),
-            dropped_records: self.dropped_records.load(Relaxed),
-            worker_rows: self
-                .worker_rows
-                .iter()
-                .take(self.begun.load(Relaxed))
-                .map(|rows| rows.load(Relaxed))
-                .collect(),
-            schedule: self.schedule(),
-            memory_peak: memory.peak(),
-            memory_limit: memory.limit(),
-            window_peak: memory.window_peak(),
-            repeated_ops: self.repeated_ops.load(Relaxed),
+        let (mut stats, pace) = self.note(|noted| (noted.stats.clone(), noted.pace));
+        if stats.elapsed.is_zero() {
+            stats.elapsed = self.started.elapsed();
         }
-    }
-}
-
-/// A sum of durations.
-#[derive(Debug, Default)]
-pub(crate) struct Nanos(AtomicU64);
-
-impl Nanos {
-    pub(crate) fn add(&self, time: Duration) {
-        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        self.0.fetch_add(nanos, Relaxed);
-    }
-
-    /// Runs `work` and adds the time it takes.
-    pub(crate) fn time<T>(&self, work: impl FnOnce() -> T) -> T {
-        let start = Instant::now();
-        let result = work();
-        self.add(start.elapsed());
-        result
-    }
-
-    pub(crate) fn get(&self) -> Duration {
-        Duration::from_nanos(self.0.load(Relaxed))
+        let threads = self.threads.load(Relaxed).min(self.workers);
+        let threads = (threads, self.workers, self.is_automatic);
+        let op_time = op_time(self.workers);
+        Stats {
+            schedule: self.costs.schedule(threads, op_time, self.batch_rows, pace),
+            memory_peak: self.memory.peak(),
+            memory_limit: self.memory.limit(),
+            window_peak: self.memory.window_peak(),
+            ..stats
+        }
     }
 }

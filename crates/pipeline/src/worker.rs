@@ -1,7 +1,6 @@
 //! A worker: takes ops, and decodes records into batches.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use atds_format::{Scratch, Tally};
@@ -150,7 +149,7 @@ impl Worker {
     pub(crate) fn run(mut self) {
         let flow = self.context.flow.clone();
         let _running = flow.watch.worker(self.number);
-        flow.begin_worker();
+        flow.begin_worker(self.number);
         delays::begin(flow.delays, 1 + self.number);
         while let Some(work) = flow.next_work(self.number) {
             let (queued, lease) = match work {
@@ -198,9 +197,9 @@ impl Worker {
     fn run_again(&mut self, seq: u64, op: Op) {
         // What the batch has is not kept for the next.
         self.builder = self.builders.make();
-        let repeated = &self.context.flow.counters.repeated_ops;
-        repeated.fetch_add(1, Relaxed);
-        self.context.flow.run_again(seq, op);
+        let flow = &self.context.flow;
+        flow.counters.note(|noted| noted.stats.repeated_ops += 1);
+        flow.run_again(seq, op);
     }
 
     /// Makes consecutive batches. Returns the op that is left, if memory is missing.
@@ -257,9 +256,8 @@ impl Worker {
                 let (lease, most) = account.finish_batch(batch.capacity_bytes() as u64)?;
                 let decoding = start.elapsed().saturating_sub(self.context.other_time);
                 self.context.flow.costs.note_rows(plan.rows, most, decoding);
-                self.context.flow.counters.decode.add(decoding);
-                self.context.flow.counters.add_rows(self.number, plan.rows);
-                self.context.flow.counters.add_tally(&tally);
+                let counters = &self.context.flow.counters;
+                counters.add_rows(self.number, plan.rows, decoding, &tally);
                 let need = self.need(plan, plan.rows, written);
                 Ok(Finished::batch(batch, lease, None, need))
             }
@@ -388,8 +386,8 @@ impl Worker {
         let decoding = start.elapsed().saturating_sub(context.other_time);
         let bytes = account.most() + plan.rows.saturating_mul(fixed_row_bytes);
         context.flow.costs.note_rows(plan.rows, bytes, decoding);
-        context.flow.counters.decode.add(decoding);
-        context.flow.counters.add_rows(self.number, plan.rows);
+        let counters = &context.flow.counters;
+        counters.add_rows(self.number, plan.rows, decoding, &Tally::default());
         Ok(Some(MadePiece {
             slots,
             result,

@@ -8,7 +8,7 @@ use crate::Error;
 use crate::error::Stop;
 use crate::memory::Lease;
 use crate::ops::{Op, Queued, Read};
-use crate::sync::MutexGuard;
+use crate::sync::{Instant, MutexGuard};
 use crate::tuning::{PIECE_TIME, QUEUED_OPS};
 use crate::watch::{FOR_MEMORY, FOR_ROOM};
 
@@ -131,7 +131,8 @@ impl Flow {
 
     /// Time that the planning thread has waited.
     pub(crate) fn planner_waited(&self) -> Duration {
-        self.counters.room_wait.get() + self.counters.read_wait.get()
+        self.counters
+            .note(|noted| noted.room_wait + noted.stats.read_wait)
     }
 
     pub(super) fn wait_for_room<'a>(
@@ -144,8 +145,10 @@ impl Flow {
             WaitsFor::Queue => FOR_ROOM,
             WaitsFor::Memory => FOR_MEMORY,
         });
-        let room_wait = &self.counters.room_wait;
-        let mut state = room_wait.time(|| wait(&self.room_changed, state));
+        let start = Instant::now();
+        let mut state = wait(&self.room_changed, state);
+        let waited = start.elapsed();
+        self.counters.note(|noted| noted.room_wait += waited);
         state.waiting.planner = None;
         state
     }

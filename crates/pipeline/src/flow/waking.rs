@@ -7,6 +7,7 @@ use std::sync::{Arc, Weak};
 use super::{Flow, State};
 use crate::delays;
 use crate::ops::Op;
+use crate::stats::Noted;
 use crate::workers::Workers;
 
 /// A worker for the next work.
@@ -85,9 +86,12 @@ impl Flow {
         }
     }
 
-    /// Says that a worker has begun to look for work.
-    pub(crate) fn begin_worker(&self) {
-        self.counters.begun.fetch_add(1, Relaxed);
+    /// Says that worker `worker` has begun to look for work.
+    pub(crate) fn begin_worker(&self, worker: usize) {
+        self.counters.note(|Noted { stats, .. }| {
+            let begun = stats.worker_rows.len().max(worker + 1);
+            stats.worker_rows.resize(begun, 0);
+        });
         self.lock().looking -= 1;
     }
 
