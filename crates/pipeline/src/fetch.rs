@@ -398,13 +398,7 @@ impl Fetcher {
 #[derive(Debug)]
 pub(crate) struct ReadPool {
     memory: Arc<Memory>,
-    kept: Arc<KeptBuffers>,
-}
-
-#[derive(Debug)]
-struct KeptBuffers {
-    memory: Weak<Memory>,
-    buffers: Mutex<Buffers>,
+    kept: Mutex<Buffers>,
 }
 
 #[derive(Debug, Default)]
@@ -416,12 +410,11 @@ struct Buffers {
 
 impl ReadPool {
     pub(crate) fn new(memory: Arc<Memory>) -> Arc<Self> {
-        let kept = Arc::new(KeptBuffers {
-            memory: Arc::downgrade(&memory),
-            buffers: Mutex::default(),
-        });
-        memory.add_cache(Box::new(kept.clone()));
-        Arc::new(ReadPool { memory, kept })
+        Arc::new_cyclic(|pool: &Weak<ReadPool>| {
+            memory.add_cache(pool.clone());
+            let kept = Mutex::default();
+            ReadPool { memory, kept }
+        })
     }
 
     /// Bytes of a buffer for a copy of `len` bytes: rounded up by an eighth at most, so that it fits
@@ -439,54 +432,50 @@ impl ReadPool {
 
     /// A buffer of `len` bytes, for which there is a lease.
     fn take(self: &Arc<Self>, len: usize, lease: Lease) -> ReadBuffer {
-        let mut buffers = self.kept.lock();
-        let fitting = buffers.by_len.range_mut(len..=2 * len);
+        let mut kept = self.lock();
+        let fitting = kept.by_len.range_mut(len..=2 * len);
         let buffer = fitting.map(|(_, alike)| alike).find_map(Vec::pop);
-        buffers.bytes -= buffer.as_ref().map_or(0, Vec::capacity) as u64;
-        drop(buffers);
+        kept.bytes -= buffer.as_ref().map_or(0, Vec::capacity) as u64;
+        drop(kept);
         let buffer = buffer.unwrap_or_else(|| {
             lease.forget();
             vec![0; len]
         });
         ReadBuffer::new(buffer, Some(self.clone()))
     }
+
+    fn lock(&self) -> MutexGuard<'_, Buffers> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl BufferPool for ReadPool {
-    fn give_back(&self, memory: Vec<u8>, capacity: usize) {
-        let ReadPool {
-            memory: count,
-            kept,
-        } = self;
-        let mut buffers = kept.lock();
-        let bytes = buffers.bytes + capacity as u64;
+    fn give_back(&self, buffer: Vec<u8>, capacity: usize) {
+        let mut kept = self.lock();
+        let bytes = kept.bytes + capacity as u64;
         // A source may have made it larger.
-        let fits = bytes <= count.limit() / KEPT_SHARE && !count.is_scarce();
-        if fits && memory.capacity() == capacity {
-            buffers.bytes = bytes;
-            buffers.by_len.entry(memory.len()).or_default().push(memory);
+        let fits = bytes <= self.memory.limit() / KEPT_SHARE && !self.memory.is_scarce();
+        if fits && buffer.capacity() == capacity {
+            kept.bytes = bytes;
+            kept.by_len.entry(buffer.len()).or_default().push(buffer);
         } else {
-            drop(buffers);
-            count.remove(capacity as u64);
+            drop(kept);
+            self.memory.remove(capacity as u64);
         }
     }
 }
 
-impl KeptBuffers {
-    fn lock(&self) -> MutexGuard<'_, Buffers> {
-        self.buffers.lock().unwrap_or_else(PoisonError::into_inner)
+impl Cache for ReadPool {
+    fn clear(&self) {
+        let kept = std::mem::take(&mut *self.lock());
+        let bytes = kept.bytes;
+        drop(kept);
+        self.memory.remove(bytes);
     }
 }
 
-impl Cache for Arc<KeptBuffers> {
-    fn clear(&self) -> bool {
-        let buffers = std::mem::take(&mut *self.lock());
-        let bytes = buffers.bytes;
-        drop(buffers);
-        let memory = self.memory.upgrade();
-        if let Some(memory) = &memory {
-            memory.remove(bytes);
-        }
-        memory.is_some()
+impl Drop for ReadPool {
+    fn drop(&mut self) {
+        self.clear();
     }
 }

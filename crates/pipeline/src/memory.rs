@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use std::sync::{Arc, PoisonError, atomic};
+use std::sync::{Arc, PoisonError, Weak, atomic};
 
 use tensor_batch::KeepMemory;
 
@@ -26,19 +26,13 @@ pub(crate) struct Memory {
     window_peak: atomic::AtomicU64,
     /// Whether nothing is kept for reuse.
     is_scarce: AtomicBool,
-    caches: Mutex<Vec<Box<dyn Cache>>>,
+    caches: Mutex<Vec<Weak<dyn Cache>>>,
 }
 
 /// Memory that is kept for reuse.
 pub(crate) trait Cache: Send + Sync + fmt::Debug {
-    /// Lets all of it go. Whether there may be more later.
-    fn clear(&self) -> bool;
-}
-
-impl Cache for tensor_batch::Kept {
-    fn clear(&self) -> bool {
-        tensor_batch::Kept::clear(self)
-    }
+    /// Lets all of it go.
+    fn clear(&self);
 }
 
 impl Memory {
@@ -117,7 +111,7 @@ impl Memory {
     }
 
     /// Has `cache` be cleared where memory is missing.
-    pub(crate) fn add_cache(&self, cache: Box<dyn Cache>) {
+    pub(crate) fn add_cache(&self, cache: Weak<dyn Cache>) {
         let mut caches = self.caches.lock().unwrap_or_else(PoisonError::into_inner);
         caches.push(cache);
     }
@@ -152,8 +146,10 @@ impl Memory {
 
     #[cold]
     pub(crate) fn clear_caches(&self) {
-        let mut caches = self.caches.lock().unwrap_or_else(PoisonError::into_inner);
-        caches.retain(|cache| cache.clear());
+        let caches = self.caches.lock().unwrap_or_else(PoisonError::into_inner);
+        for cache in caches.iter().filter_map(Weak::upgrade) {
+            cache.clear();
+        }
     }
 
     /// Says whether an op runs alone: then nothing is kept for reuse.

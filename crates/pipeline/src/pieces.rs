@@ -238,16 +238,15 @@ impl Builders {
     pub(crate) fn new(memory: Arc<Memory>, spec: BatchSpec, workers: usize) -> Arc<Self> {
         let mut first = BatchBuilder::new(spec);
         first.set_keeper(memory.clone());
-        memory.add_cache(Box::new(first.kept()));
-        let builders = Arc::new(Builders {
-            most: memory.limit() / KEPT_SHARE / workers as u64,
-            memory,
-            first,
-            free: Mutex::default(),
-        });
-        let cache = FreeBuilders(Arc::downgrade(&builders));
-        builders.memory.add_cache(Box::new(cache));
-        builders
+        Arc::new_cyclic(|builders: &Weak<Builders>| {
+            memory.add_cache(builders.clone());
+            Builders {
+                most: memory.limit() / KEPT_SHARE / workers as u64,
+                memory,
+                first,
+                free: Mutex::default(),
+            }
+        })
     }
 
     pub(crate) fn spec(&self) -> &BatchSpec {
@@ -287,17 +286,11 @@ impl Builders {
     }
 }
 
-#[derive(Debug)]
-struct FreeBuilders(Weak<Builders>);
-
-impl Cache for FreeBuilders {
-    fn clear(&self) -> bool {
-        let builders = self.0.upgrade();
-        if let Some(builders) = &builders {
-            let free = std::mem::take(&mut *builders.lock());
-            drop(free);
-        }
-        builders.is_some()
+impl Cache for Builders {
+    fn clear(&self) {
+        let free = std::mem::take(&mut *self.lock());
+        drop(free);
+        self.first.kept().clear();
     }
 }
 
