@@ -12,6 +12,9 @@ pub(crate) struct Account {
     lease: Lease,
     /// Whether no other op runs.
     pub(crate) is_alone: bool,
+    /// Whether it is of payloads that stay when the op ends. They count as made early, unless the op is
+    /// alone.
+    is_shared: bool,
     used: u64,
     /// Bytes of the batch that is being made, which are used.
     batch: u64,
@@ -21,23 +24,62 @@ pub(crate) struct Account {
 
 impl Account {
     pub(crate) fn new(flow: Arc<Flow>, lease: Lease, is_alone: bool) -> Self {
-        flow.watch.set_leased(lease.bytes());
-        Account {
+        let account = Account {
             flow,
             lease,
             is_alone,
+            is_shared: false,
+            used: 0,
+            batch: 0,
+            most: 0,
+        };
+        account.show();
+        account
+    }
+
+    /// An account of payloads that other ops read, too. An op that is not alone uses what there is for
+    /// what is made early.
+    pub(crate) fn of_shared(flow: &Arc<Flow>, is_alone: bool) -> Self {
+        Account {
+            flow: flow.clone(),
+            lease: Lease::none(&flow.memory),
+            is_alone,
+            is_shared: true,
             used: 0,
             batch: 0,
             most: 0,
         }
     }
 
+    fn is_early(&self) -> bool {
+        self.is_shared && !self.is_alone
+    }
+
+    /// Lets the watch see what the op has leased.
+    fn show(&self) {
+        if !self.is_shared {
+            self.flow.watch.set_leased(self.lease.bytes());
+        }
+    }
+
+    /// Bytes that are used.
+    pub(crate) fn used(&self) -> u64 {
+        self.used
+    }
+
     /// Uses `bytes` more.
     pub(crate) fn take(&mut self, bytes: u64) -> Result<(), Denied> {
-        let used = self.used.saturating_add(bytes);
+        let (memory, used) = (&self.flow.memory, self.used.saturating_add(bytes));
         if used > self.lease.bytes() {
-            self.flow.grow(&mut self.lease, used, self.is_alone)?;
-            self.flow.watch.set_leased(self.lease.bytes());
+            if self.is_early() && !memory.try_add_early(bytes) {
+                return Err(Denied::Again);
+            }
+            let grown = self.flow.grow(&mut self.lease, used, self.is_alone);
+            if self.is_early() && grown.is_err() {
+                memory.remove_early(bytes);
+            }
+            grown?;
+            self.show();
         }
         self.used = used;
         self.most = self.most.max(used);
@@ -56,6 +98,16 @@ impl Account {
         }
     }
 
+    /// Uses `bytes` in place of `held`, or what is left as [`take_some`](Self::take_some) does. Returns
+    /// how much.
+    pub(crate) fn set(&mut self, held: u64, bytes: u64) -> Result<u64, Denied> {
+        if bytes > held {
+            return Ok(held + self.take_some(bytes - held)?);
+        }
+        self.give(held - bytes);
+        Ok(bytes)
+    }
+
     /// Bytes that the op could use more.
     pub(crate) fn left(&self) -> u64 {
         if self.is_alone {
@@ -67,10 +119,13 @@ impl Account {
     /// Uses `bytes` less.
     pub(crate) fn give(&mut self, bytes: u64) {
         self.used = self.used.saturating_sub(bytes);
-        if self.is_alone {
+        if self.is_early() {
+            self.flow.memory.remove_early(bytes);
+        }
+        if self.is_alone || self.is_shared {
             // Others keep their estimate, which will do for the next block, too.
             self.lease.shrink(self.used);
-            self.flow.watch.set_leased(self.used);
+            self.show();
         }
     }
 
@@ -94,10 +149,15 @@ impl Account {
     /// The lease of what the batch uses.
     pub(crate) fn split_batch(&mut self) -> Lease {
         let bytes = std::mem::take(&mut self.batch);
+        self.split(bytes)
+    }
+
+    /// A lease of `bytes` that are used. Those that are early stay so.
+    pub(crate) fn split(&mut self, bytes: u64) -> Lease {
         self.used -= bytes;
-        let batch = self.lease.split(bytes);
-        self.flow.watch.set_leased(self.lease.bytes());
-        batch
+        let lease = self.lease.split(bytes);
+        self.show();
+        lease
     }
 
     /// The most that was used for the batch.
@@ -109,6 +169,6 @@ impl Account {
     pub(crate) fn clear(&mut self) {
         (self.used, self.batch, self.most) = (0, 0, 0);
         self.lease.shrink(0);
-        self.flow.watch.set_leased(0);
+        self.show();
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::ops::Range;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -24,23 +24,21 @@ use crate::{Error, ErrorKind};
 pub(crate) struct Fetcher {
     source: Arc<dyn ByteSource>,
     access: Access,
-    size: Option<u64>,
-    read_size: u64,
+    pub(crate) size: Option<u64>,
+    /// The most bytes of one read for the framing.
+    pub(crate) read_size: u64,
     pool: Arc<ReadPool>,
     flow: Arc<Flow>,
     /// Reads under way and answers that were not taken, in the order in which they were asked for.
     reads: VecDeque<Asked>,
-    /// The number of the next read.
-    next_number: u64,
-    answers: Receiver<(u64, Answer)>,
-    sender: Sender<(u64, Answer)>,
+    /// Whether anything was asked for.
+    has_begun: bool,
 }
 
 /// A read that was asked for.
 struct Asked {
-    number: u64,
     range: Range<u64>,
-    answer: Option<Answer>,
+    answer: Receiver<Answer>,
 }
 
 type Answer = io::Result<Fetched>;
@@ -64,7 +62,6 @@ impl Fetcher {
             Error::new(ErrorKind::Io(Arc::new(error))).in_file(source.location())
         };
         let size = source.size().map_err(io)?;
-        let (sender, answers) = channel();
         Ok(Fetcher {
             access: source.access(),
             size,
@@ -73,14 +70,8 @@ impl Fetcher {
             pool,
             flow,
             reads: VecDeque::new(),
-            next_number: 0,
-            answers,
-            sender,
+            has_begun: false,
         })
-    }
-
-    pub(crate) fn size(&self) -> Option<u64> {
-        self.size
     }
 
     /// Has the source check that bytes from `offset` on can be used.
@@ -136,11 +127,6 @@ impl Fetcher {
         Ok(answer)
     }
 
-    /// The most bytes of one read for the framing.
-    pub(crate) fn read_size(&self) -> u64 {
-        self.read_size
-    }
-
     /// Bytes of the reads that were not taken.
     pub(crate) fn under_way(&self) -> u64 {
         let lens = self
@@ -158,10 +144,7 @@ impl Fetcher {
         is_first: bool,
     ) -> Result<(), Stop> {
         let range = self.within(range);
-        let lease = match self.access {
-            Access::Immediate => ahead.no_lease(),
-            _ => ahead.lease(self.under_way(), range.end - range.start)?,
-        };
+        let lease = ahead.lease(self.under_way(), self.memory_for(&range))?;
         self.request(range, lease, is_first);
         Ok(())
     }
@@ -185,10 +168,7 @@ impl Fetcher {
             .iter()
             .map(|range| self.within(range.clone()))
             .collect();
-        let bytes = match self.access {
-            Access::Immediate => 0,
-            _ => ranges.iter().map(|range| range.end - range.start).sum(),
-        };
+        let bytes = ranges.iter().map(|range| self.memory_for(range)).sum();
         let Some(mut lease) = ahead.try_lease(self.under_way(), bytes) else {
             return false;
         };
@@ -238,6 +218,14 @@ impl Fetcher {
         }
     }
 
+    /// Bytes of memory that a read of `range` takes.
+    fn memory_for(&self, range: &Range<u64>) -> u64 {
+        match self.access {
+            Access::Immediate => 0,
+            _ => range.end - range.start,
+        }
+    }
+
     /// The part of `range` that is in the file.
     fn within(&self, range: Range<u64>) -> Range<u64> {
         let end = self.size.unwrap_or(u64::MAX);
@@ -267,18 +255,15 @@ impl Fetcher {
             Access::Immediate => ReadBuffer::new(Vec::new(), None),
             _ => self.pool.take((range.end - range.start) as usize, lease),
         };
-        let number = self.next_number;
-        self.next_number += 1;
-        let read = Asked {
-            number,
+        let (sender, answer) = sync_channel(1);
+        let asked = Asked {
             range: range.clone(),
-            answer: None,
+            answer,
         };
         match is_first {
-            true => self.reads.push_front(read),
-            false => self.reads.push_back(read),
+            true => self.reads.push_front(asked),
+            false => self.reads.push_back(asked),
         }
-        let sender = self.sender.clone();
         let memory = buffer.as_ref().as_ptr_range();
         let memory = memory.start.addr()..memory.end.addr();
         let done = Completion::new(move |bytes| {
@@ -288,7 +273,7 @@ impl Fetcher {
             });
             delays::hand_over();
             // Without a receiver the file is not read any more.
-            let _ = sender.send((number, answer));
+            let _ = sender.send(answer);
         });
         let done = done.cancelled_by(self.flow.cancel.clone());
         let read = Read {
@@ -298,7 +283,8 @@ impl Fetcher {
             done,
         };
         // The first bytes of a file are waited for, and a worker would not have them sooner.
-        if number == 0 || !self.is_read_by_workers() {
+        let has_begun = std::mem::replace(&mut self.has_begun, true);
+        if !has_begun || !self.is_read_by_workers() {
             let _reading = self.flow.watch.begin(read.what());
             read.run();
         } else {
@@ -314,65 +300,47 @@ impl Fetcher {
 
     /// Forgets the reads under way: what is read next is elsewhere.
     pub(crate) fn forget_reads(&mut self) {
-        if !self.reads.is_empty() {
-            self.reads.clear();
-            (self.sender, self.answers) = channel();
-        }
+        self.reads.clear();
     }
 
-    /// Waits for the first read.
+    /// The bytes of the first read, waited for.
     fn first_answer(&mut self) -> Result<(Range<u64>, Fetched), Stop> {
-        while self.reads.front().is_some_and(|read| read.answer.is_none()) {
-            self.receive()?;
-        }
-        let Some(Asked {
-            range,
-            answer: Some(answer),
-            ..
-        }) = self.reads.pop_front()
-        else {
+        let Some(Asked { range, answer }) = self.reads.pop_front() else {
             return Err(Stop::Cancelled);
         };
-        let answer = answer.map_err(|error| self.failed(error, Some(range.start)))?;
-        Ok((range, answer))
-    }
-
-    fn receive(&mut self) -> Result<(), Stop> {
-        let received = loop {
-            if let Ok(received) = self.answers.try_recv() {
-                break received;
+        let answer = loop {
+            if let Ok(answer) = answer.try_recv() {
+                break answer;
             }
             // The workers are busy with ops, which take longer than a read.
             match self.flow.take_read() {
                 Some(read) => read.run(),
-                None => break self.wait()?,
+                None => break self.wait(range.start, &answer)?,
             }
         };
         if self.flow.is_stopped() {
             return Err(Stop::Cancelled);
         }
-        let (number, answer) = received;
-        let mut reads = self.reads.iter_mut();
-        if let Some(read) = reads.find(|read| read.number == number) {
-            read.answer = Some(answer);
-        }
-        Ok(())
+        let answer = answer.map_err(|error| self.failed(error, Some(range.start)))?;
+        Ok((range, answer))
     }
 
-    /// Waits for an answer. The time counts as waiting for bytes where workers wait for it, too.
-    fn wait(&self) -> Result<(u64, Answer), Stop> {
+    /// Waits for the answer to the read at `offset`. The time counts as waiting for bytes where workers
+    /// wait for it, too.
+    fn wait(&self, offset: u64, answer: &Receiver<Answer>) -> Result<Answer, Stop> {
         let pause = Duration::from_millis(20);
         let started = Instant::now();
-        let offset = self.reads.front().map_or(0, |read| read.range.start);
         let what = What::for_bytes(self.source.location(), offset);
         let _waits = self.flow.watch.begin(what);
         let received = loop {
-            // A source that never answers must not keep a cancelled iteration.
-            if let Ok(received) = self.answers.recv_timeout(pause) {
-                break Ok(received);
-            }
-            if self.flow.is_stopped() {
-                break Err(Stop::Cancelled);
+            match answer.recv_timeout(pause) {
+                Ok(answer) => break Ok(answer),
+                Err(RecvTimeoutError::Disconnected) => {
+                    break Ok(Err(io::Error::other("the source has not answered")));
+                }
+                // A source that never answers must not keep a cancelled iteration.
+                Err(_) if self.flow.is_stopped() => break Err(Stop::Cancelled),
+                Err(_) => {}
             }
         };
         if self.flow.is_starved() {

@@ -105,7 +105,7 @@ impl Framing {
             let listed = self.options.shuffle_blocks || !is_whole;
             let mut opened = self.open(file, !listed)?;
             // An input without a size cannot be listed.
-            let framed = if listed && opened.fetcher.size().is_some() {
+            let framed = if listed && opened.fetcher.size.is_some() {
                 self.listed_file(file, &mut opened, part.as_ref(), epoch)
             } else {
                 self.whole_file(file, &mut opened, part.as_ref())

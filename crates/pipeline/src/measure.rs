@@ -4,10 +4,9 @@ use atds_format::{Prepared, Scratch};
 use tensor_batch::{BatchBuilder, BatchSpec};
 
 use crate::account::Account;
-use crate::block::Block;
 use crate::memory::Lease;
 use crate::planner::{BatchPlan, BlockRead};
-use crate::prepare::{Held, needed_limit};
+use crate::prepare::needed_limit;
 use crate::tuning::COUNTED_RECORDS;
 use crate::worker::{Context, Written, ungrown};
 
@@ -31,16 +30,19 @@ impl Context {
             }
             let lease = Lease::none(&self.flow.memory);
             let mut account = Account::new(self.flow.clone(), lease, true);
-            let (held, prepared) = self.measure_block(block, &mut account);
-            let bytes = held.bytes;
+            let prepared = self.prepare(&[block], &mut account).ok();
+            let (result, bytes, working) = match prepared.and_then(|mut all| all.pop()) {
+                Some(block) => (block.result.ok(), block.bytes, block.working),
+                None => (None, self.missing.take().unwrap_or(0), 0),
+            };
             if read.is_only {
-                sizes.only = sizes.only.max(bytes + held.working);
+                sizes.only = sizes.only.max(bytes + working);
             } else {
                 block.payload.size.set(bytes);
-                block.payload.size.set_working(held.working);
+                block.payload.size.set_working(working);
             }
-            match prepared {
-                Some(prepared) => {
+            match result {
+                Some((prepared, _)) => {
                     self.measure_read(read, &prepared, spec, (&mut sizes, &mut row_padded));
                 }
                 // As if its values were twice as large as they are prepared.
@@ -54,20 +56,6 @@ impl Context {
         }
         sizes.padded = plan.rows.saturating_mul(row_padded);
         sizes
-    }
-
-    /// What a block needs to be prepared, and the prepared payload if it fits.
-    fn measure_block(&mut self, block: &Block, account: &mut Account) -> (Held, Option<Prepared>) {
-        match self.prepare(&[block], account) {
-            Ok(mut prepared) => match prepared.pop() {
-                Some((Ok((prepared, _)), held)) => (held, Some(prepared)),
-                _ => (Held::default(), None),
-            },
-            Err(_) => {
-                let bytes = self.missing.take().unwrap_or(0);
-                (Held { bytes, working: 0 }, None)
-            }
-        }
     }
 
     fn measure_read(

@@ -7,103 +7,24 @@ use bytes::Bytes;
 
 use crate::account::Account;
 use crate::block::Block;
-use crate::flow::{Denied, Flow};
+use crate::flow::Denied;
 use crate::memory::Lease;
 use crate::ops::EarlyBlock;
 use crate::planner::BlockRead;
-use crate::reads::{OwnPrepared, Reads};
+use crate::reads::Reads;
 use crate::sync::Instant;
 use crate::watch::What;
 use crate::worker::{Context, ReadError};
 use crate::{Error, ErrorKind};
 
-/// What the limits of jobs are drawn from.
-pub(crate) trait Grant {
-    /// Holds `bytes` bytes in place of `held`; perhaps fewer, if there are no more although no other op
-    /// runs. Returns how many.
-    fn set(&mut self, held: u64, bytes: u64) -> Result<u64, Denied>;
-
-    /// Whether no other op runs.
-    fn is_alone(&self) -> bool;
-}
-
-/// For payloads that the op alone reads.
-impl Grant for Account {
-    fn set(&mut self, held: u64, bytes: u64) -> Result<u64, Denied> {
-        if bytes <= held {
-            self.give(held - bytes);
-            return Ok(bytes);
-        }
-        Ok(held + self.take_some(bytes - held)?)
-    }
-
-    fn is_alone(&self) -> bool {
-        self.is_alone
-    }
-}
-
-/// For payloads that other ops read, too: they stay when the op ends. An op that is not alone may hold
-/// what there is for what is made early.
-struct Shared {
-    flow: Arc<Flow>,
-    lease: Lease,
-    is_alone: bool,
-}
-
-impl Shared {
-    fn new(flow: &Arc<Flow>, is_alone: bool) -> Self {
-        Shared {
-            flow: flow.clone(),
-            lease: Lease::none(&flow.memory),
-            is_alone,
-        }
-    }
-}
-
-impl Grant for Shared {
-    fn set(&mut self, held: u64, bytes: u64) -> Result<u64, Denied> {
-        let (flow, lease) = (&self.flow, &mut self.lease);
-        if bytes <= held {
-            let less = held - bytes;
-            lease.shrink(lease.bytes() - less);
-            if !self.is_alone {
-                flow.memory.remove_early(less);
-            }
-            return Ok(bytes);
-        }
-        let more = bytes - held;
-        let to = lease.bytes() + more;
-        if self.is_alone {
-            let mut some = more;
-            loop {
-                match flow.grow(lease, lease.bytes() + some, true) {
-                    // The planning thread may take some in between.
-                    Err(Denied::Exceeded) if some > 0 => some = flow.memory.left().min(some - 1),
-                    grown => return grown.map(|()| held + some),
-                }
-            }
-        }
-        if !flow.memory.try_add_early(more) {
-            return Err(Denied::Again);
-        }
-        flow.grow(lease, to, false)
-            .inspect_err(|_| flow.memory.remove_early(more))?;
-        Ok(bytes)
-    }
-
-    fn is_alone(&self) -> bool {
-        self.is_alone
-    }
-}
-
-/// A prepared payload, or the block's own error.
-pub(crate) type BlockResult = Result<(Prepared, Tally), Error>;
-
-/// What is held for a payload that is prepared.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Held {
+/// A block that was to be prepared.
+#[derive(Debug)]
+pub(crate) struct PreparedBlock {
+    /// The prepared payload, or the block's own error.
+    pub(crate) result: Result<(Prepared, Tally), Error>,
+    /// Bytes that the account uses for it.
     pub(crate) bytes: u64,
-    /// What was held in addition while it was prepared.
+    /// Bytes that were used in addition while it was prepared.
     pub(crate) working: u64,
 }
 
@@ -159,30 +80,30 @@ impl Context {
         if blocks.is_empty() {
             return Ok(());
         }
-        let mut grant = Shared::new(&self.flow, is_alone);
-        let prepared = self.prepare(blocks, &mut grant);
-        match prepared {
+        let mut account = Account::of_shared(&self.flow, is_alone);
+        let done = self.prepare(blocks, &mut account);
+        let done = match done {
             Ok(prepared) => {
-                for (block, (result, Held { bytes, working })) in blocks.iter().zip(prepared) {
-                    let lease = grant.lease.split(bytes);
-                    let result = result.map(|(prepared, tally)| {
+                for (block, prepared) in blocks.iter().zip(prepared) {
+                    let lease = account.split(prepared.bytes);
+                    let result = prepared.result.map(|(prepared, tally)| {
                         self.flow.counters.add_tally(&tally);
                         (prepared, Some(lease))
                     });
-                    let early = if is_alone { 0 } else { bytes };
+                    let early = if is_alone { 0 } else { prepared.bytes };
                     block.payload.size.set_early(early);
-                    block.payload.size.set_working(working);
+                    block.payload.size.set_working(prepared.working);
                     block.payload.set(result);
                 }
-                self.flow.notify_prepared();
                 Ok(())
             }
             Err(denied) => {
                 blocks.iter().for_each(|block| block.payload.give_up());
-                self.flow.notify_prepared();
                 Err(denied)
             }
-        }
+        };
+        self.flow.notify_prepared();
+        done
     }
 
     /// The prepared payload of a block that this op alone reads, prepared with those after it.
@@ -191,7 +112,7 @@ impl Context {
         read: &BlockRead,
         reads: &mut Reads<'_>,
         account: &mut Account,
-    ) -> Result<OwnPrepared, ReadError> {
+    ) -> Result<PreparedBlock, Denied> {
         if reads.prepared.is_empty() {
             let decoder = &read.block.file.decoder;
             let later = reads.later().iter().filter(|other| other.is_only);
@@ -199,92 +120,70 @@ impl Context {
             let group = std::iter::once(read).chain(later);
             let most = if account.is_alone { 1 } else { decoder.group() };
             let blocks: Vec<&Block> = group.take(most).map(|read| &*read.block).collect();
-            let prepared = self.prepare(&blocks, account)?;
-            let own = prepared.into_iter();
-            reads.prepared.extend(
-                own.map(|(result, held)| result.map(|prepared| OwnPrepared::new(prepared, held))),
-            );
+            reads.prepared.extend(self.prepare(&blocks, account)?);
         }
-        let own = reads.prepared.pop_front();
-        Ok(own.unwrap_or_else(|| Ok(OwnPrepared::default()))?)
+        reads.prepared.pop_front().ok_or(Denied::Cancelled)
     }
 
-    /// Prepares blocks of one decoder. Each result holds its size of the grant.
+    /// Prepares blocks of one decoder, of which there is one at least.
     pub(crate) fn prepare(
         &mut self,
         blocks: &[&Block],
-        grant: &mut impl Grant,
-    ) -> Result<Vec<(BlockResult, Held)>, Denied> {
+        account: &mut Account,
+    ) -> Result<Vec<PreparedBlock>, Denied> {
         let start = Instant::now();
+        let used = account.used();
         let parts: Vec<_> = blocks.iter().map(|block| block.payload.parts()).collect();
-        let mut held = Vec::with_capacity(blocks.len());
         let working = blocks.iter().zip(&parts);
         let working = working.map(|(block, parts)| block.file.decoder.working_bytes(parts));
         // One after another takes it.
         let working = working.max().unwrap_or(0);
-        let done = self.prepare_within(blocks, (&parts, working), grant, &mut held, start);
+        let done = self.prepare_within(blocks, (&parts, working), account, start);
+        if done.is_err() {
+            self.missing = self.missing.map(|bytes| bytes.saturating_add(working));
+            account.give(account.used() - used);
+        }
         let took = start.elapsed();
         self.other_time += took;
         self.flow.counters.note(|noted| noted.stats.prepare += took);
-        match done {
-            Ok(results) => {
-                let held = held.into_iter().map(|bytes| Held { bytes, working });
-                Ok(results.into_iter().zip(held).collect())
-            }
-            Err(denied) => {
-                self.missing = self.missing.map(|bytes| bytes.saturating_add(working));
-                for bytes in held {
-                    grant.set(bytes, 0)?;
-                }
-                Err(denied)
-            }
-        }
+        done
     }
 
     fn prepare_within(
         &mut self,
         blocks: &[&Block],
         (parts, working): (&[Vec<Bytes>], u64),
-        grant: &mut impl Grant,
-        held: &mut Vec<u64>,
+        account: &mut Account,
         start: Instant,
-    ) -> Result<Vec<BlockResult>, Denied> {
+    ) -> Result<Vec<PreparedBlock>, Denied> {
         let mut lease = Lease::none(&self.flow.memory);
-        if working > 0 {
-            let grown = self.flow.grow(&mut lease, working, grant.is_alone());
-            grown.inspect_err(|_| self.missing = Some(0))?;
-        }
-        for block in blocks {
-            held.push(grant.set(0, self.prepared_estimate(block))?);
-        }
-        let mut jobs: Vec<_> = parts
-            .iter()
-            .zip(&*held)
+        let grown = self.flow.grow(&mut lease, working, account.is_alone);
+        grown.inspect_err(|_| self.missing = Some(0))?;
+        let estimates = blocks.iter().map(|block| self.prepared_estimate(block));
+        let held = estimates.map(|bytes| account.take_some(bytes));
+        let held: Vec<u64> = held.collect::<Result<_, _>>()?;
+        let jobs = parts.iter().zip(&held);
+        let mut jobs: Vec<_> = jobs
             .map(|(parts, &held)| PrepareJob::new(parts, as_limit(held)))
             .collect();
-        let Some(first) = blocks.first() else {
-            return Ok(Vec::new());
-        };
-        first.file.decoder.prepare(&mut jobs, &mut self.scratch);
-        let each = start.elapsed() / jobs.len().max(1) as u32;
+        let decoder = &blocks[0].file.decoder;
+        decoder.prepare(&mut jobs, &mut self.scratch);
+        let each = start.elapsed() / jobs.len() as u32;
         let results: Vec<_> = jobs.into_iter().map(|job| job.result).collect();
         let mut all = Vec::with_capacity(results.len());
-        for ((block, held), (mut result, parts)) in
-            blocks.iter().zip(held).zip(results.into_iter().zip(parts))
-        {
+        let jobs = blocks.iter().zip(parts).zip(held.into_iter().zip(results));
+        for ((block, parts), (mut held, mut result)) in jobs {
             let most = block.file.max_block_bytes as u64;
             while let Some(needed) = result.as_ref().err().and_then(needed_limit)
-                && *held < most
+                && held < most
             {
-                result = self.prepare_more(block, parts, (held, needed), grant)?;
+                result = self.prepare_more(block, parts, (&mut held, needed), account)?;
             }
             let bytes = match &result {
                 Ok((prepared, _)) => prepared.memory_bytes() as u64,
                 Err(_) => 0,
             };
-            let more = grant.set(*held, bytes)?;
-            *held = more;
-            if more < bytes {
+            if account.set(held, bytes)? < bytes {
                 return Err(Denied::Exceeded);
             }
             if let Ok((prepared, _)) = &result {
@@ -294,7 +193,11 @@ impl Context {
                 let data = prepared.bytes() as u64;
                 self.flow.counters.add_prepared(data, block.records);
             }
-            all.push(result.map_err(|error| block_error(block, error, most as usize)));
+            all.push(PreparedBlock {
+                result: result.map_err(|error| block_error(block, error, most as usize)),
+                bytes,
+                working,
+            });
         }
         Ok(all)
     }
@@ -306,13 +209,13 @@ impl Context {
         block: &Block,
         parts: &[Bytes],
         (held, needed): (&mut u64, Option<u64>),
-        grant: &mut impl Grant,
+        account: &mut Account,
     ) -> Result<Result<(Prepared, Tally), atds_format::Error>, Denied> {
         let most = block.file.max_block_bytes as u64;
         let doubled = held.saturating_mul(2).max(1024);
         let next = needed.filter(|needed| needed > held).unwrap_or(doubled);
         let next = next.min(most);
-        let got = grant.set(*held, next)?;
+        let got = account.set(*held, next)?;
         if got <= *held {
             self.missing = Some(next);
             return Err(Denied::Exceeded);

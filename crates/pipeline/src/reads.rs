@@ -2,11 +2,10 @@
 
 use std::collections::VecDeque;
 
-use atds_format::{Decoder, Pos, Prepared, Tally, Upcoming};
+use atds_format::{Decoder, Pos, Prepared, Upcoming};
 
-use crate::Error;
 use crate::planner::BlockRead;
-use crate::prepare::Held;
+use crate::prepare::PreparedBlock;
 use crate::tuning::FOUND_TOGETHER;
 
 /// The reads of a batch, of which some blocks are prepared for this batch alone.
@@ -14,7 +13,7 @@ pub(crate) struct Reads<'a> {
     reads: &'a [BlockRead],
     next: usize,
     /// The blocks among the next reads that are prepared, in their order.
-    pub(crate) prepared: VecDeque<Result<OwnPrepared, Error>>,
+    pub(crate) prepared: VecDeque<PreparedBlock>,
     /// Where the reads of this group and the next are, by their number in the groups.
     found: [Option<Found<'a>>; 2 * FOUND_TOGETHER],
 }
@@ -26,25 +25,6 @@ pub(crate) struct Found<'a> {
     pub(crate) prepared: &'a Prepared,
     /// The last known position at or before the first record.
     pub(crate) pos: Pos,
-}
-
-/// A payload that was prepared for one batch alone.
-#[derive(Debug, Default)]
-pub(crate) struct OwnPrepared {
-    pub(crate) prepared: Prepared,
-    pub(crate) tally: Tally,
-    /// What is held for it.
-    pub(crate) held: Held,
-}
-
-impl OwnPrepared {
-    pub(crate) fn new((prepared, tally): (Prepared, Tally), held: Held) -> Self {
-        OwnPrepared {
-            prepared,
-            tally,
-            held,
-        }
-    }
 }
 
 impl<'a> Reads<'a> {
@@ -92,8 +72,8 @@ impl<'a> Reads<'a> {
         let (block, at) = match self.found[self.next % (2 * FOUND_TOGETHER)] {
             Some(found) => (found.prepared, found.pos),
             None if read.is_only => {
-                let own = self.prepared.front()?.as_ref().ok()?;
-                (&own.prepared, read.block.nearest(read.first))
+                let (prepared, _) = self.prepared.front()?.result.as_ref().ok()?;
+                (prepared, read.block.nearest(read.first))
             }
             None => return None,
         };

@@ -631,12 +631,13 @@ impl Context {
             (decoder, prepared, pos)
         } else if read.is_only {
             // Decoded where it was prepared, and then let go: it stays in this worker's cache.
-            own = self.prepare_own(read, reads, account)?;
-            tally.add(&own.tally);
-            held = own.held.bytes;
-            written.only = written.only.max(held + own.held.working);
+            let prepared = self.prepare_own(read, reads, account)?;
+            held = prepared.bytes;
+            written.only = written.only.max(held + prepared.working);
+            own = prepared.result?;
+            tally.add(&own.1);
             let pos = block.nearest(read.first);
-            (&*block.file.decoder, &own.prepared, pos)
+            (&*block.file.decoder, &own.0, pos)
         } else {
             let prepared = self.shared(block, account.is_alone)?;
             let pos = block.nearest(read.first);

@@ -57,8 +57,8 @@ impl Framing {
         let fetcher = Fetcher::new(source, self.read_size, self.pool.clone(), self.flow.clone())?;
         let info = FileInfo {
             location: &location,
-            size: fetcher.size(),
-            payloads: payloads || fetcher.size().is_none(),
+            size: fetcher.size,
+            payloads: payloads || fetcher.size.is_none(),
         };
         let blocks = self.files.format(file).open(&info);
         let blocks = blocks.map_err(|error| Error::of_format(error, &location))?;
@@ -101,7 +101,7 @@ impl Framing {
                     }
                     // The reads of payloads are under way in their order.
                     self.finish_list(file)?;
-                    if file.fetcher.size().is_none() {
+                    if file.fetcher.size.is_none() {
                         // Another program may take its time.
                         self.sequence.flush()?;
                     }
@@ -149,9 +149,9 @@ impl Framing {
 
     /// Has a lease for what is joined from several reads, if the block that needs `range` is so large.
     fn lease_joined(&mut self, file: &mut File, range: &Range<u64>) -> Result<(), Stop> {
-        let end = file.fetcher.size().unwrap_or(u64::MAX).min(range.end);
+        let end = file.fetcher.size.unwrap_or(u64::MAX).min(range.end);
         let bytes = file.unframed + end.saturating_sub(range.start);
-        if !file.fetcher.is_immediate() && bytes > file.fetcher.read_size() {
+        if !file.fetcher.is_immediate() && bytes > file.fetcher.read_size {
             self.grow_joined(file, None, bytes)?;
         }
         Ok(())
@@ -185,8 +185,8 @@ impl Framing {
     ) -> Result<(), Stop> {
         let desc = Some(&framed.desc);
         let is_slice = file.pushed.contains(&addresses(bytes).start) && !bytes.is_empty();
-        let read_size = file.fetcher.read_size();
-        let is_small_file = match file.fetcher.size() {
+        let read_size = file.fetcher.read_size;
+        let is_small_file = match file.fetcher.size {
             Some(size) => size <= read_size,
             None => (file.pushed.len() as u64) < read_size / 4,
         };
