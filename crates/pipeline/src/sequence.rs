@@ -38,13 +38,6 @@ pub(crate) struct Sequence {
     planned_at: Instant,
     waited: Duration,
     delayed: VecDeque<Delayed>,
-    /// Number of rows of delayed ops, and of records that are prepared early for them.
-    delayed_rows: u64,
-    delayed_prepares: u64,
-    /// Number of ops that delayed batches become, and what takes longest to prepare for them.
-    delayed_ops: u64,
-    longest: Early,
-    delayed_bytes: u64,
     /// Blocks that are to be prepared together.
     group: Vec<EarlyBlock>,
     group_records: u64,
@@ -69,18 +62,7 @@ struct Early {
     /// Number of records in the largest block.
     largest: u64,
     /// Whether positions are found in them, too.
-    finds_pairs: bool,
-}
-
-impl Early {
-    /// What takes longer of each.
-    fn max(self, other: Self) -> Self {
-        Early {
-            records: self.records.max(other.records),
-            largest: self.largest.max(other.largest),
-            finds_pairs: self.finds_pairs || other.finds_pairs,
-        }
-    }
+    finds_hints: bool,
 }
 
 impl Sequence {
@@ -97,11 +79,6 @@ impl Sequence {
             planned_at: Instant::now(),
             waited: Duration::ZERO,
             delayed: VecDeque::new(),
-            delayed_rows: 0,
-            delayed_prepares: 0,
-            delayed_ops: 0,
-            longest: Early::default(),
-            delayed_bytes: 0,
             group: Vec::new(),
             group_records: 0,
         }
@@ -211,11 +188,6 @@ impl Sequence {
             early,
             plans,
         };
-        self.delayed_rows += rows;
-        self.delayed_prepares += early.records;
-        self.delayed_ops += ops;
-        self.longest = self.longest.max(early);
-        self.delayed_bytes += delayed.bytes;
         self.delayed.push_back(delayed);
         while self.may_queue() {
             let Some(delayed) = self.delayed.pop_front() else {
@@ -231,22 +203,27 @@ impl Sequence {
         let Some(first) = self.delayed.front() else {
             return false;
         };
-        let Early {
-            largest,
-            finds_pairs,
-            ..
-        } = self.longest;
+        let (mut rows, mut prepares, mut ops, mut bytes) = (0, 0, 0, 0);
+        let (mut largest, mut finds_hints) = (0, false);
+        for delayed in &self.delayed {
+            rows += delayed.rows;
+            prepares += delayed.early.records;
+            ops += delayed.ops;
+            bytes += delayed.bytes;
+            largest = largest.max(delayed.early.largest);
+            finds_hints |= delayed.early.finds_hints;
+        }
         // The first batches are not delayed: the consumer waits for them.
-        if largest == 0 || self.queued == 0 || self.delayed_bytes > self.flow.memory.ahead_limit() {
+        if largest == 0 || self.queued == 0 || bytes > self.flow.memory.ahead_limit() {
             return true;
         }
-        if self.delayed_ops <= self.workers as u64 {
+        if ops <= self.workers as u64 {
             return false;
         }
         let costs = &self.flow.costs;
-        let between = costs.rows_ns(self.delayed_rows - first.rows)
-            + costs.prepare_ns(self.delayed_prepares - first.early.records);
-        !costs.is_measured() || between >= costs.work_ahead_ns(largest, finds_pairs, self.workers)
+        let between =
+            costs.rows_ns(rows - first.rows) + costs.prepare_ns(prepares - first.early.records);
+        !costs.is_measured() || between >= costs.work_ahead_ns(largest, finds_hints, self.workers)
     }
 
     /// Queues ops that prepare the blocks which the op of `plans` is the first to read, and other
@@ -276,7 +253,7 @@ impl Sequence {
                 let interval = self.interval(read, rows);
                 early.records += block.records;
                 early.largest = early.largest.max(block.records);
-                early.finds_pairs |= interval.is_some();
+                early.finds_hints |= interval.is_some();
                 self.group.push(EarlyBlock {
                     block: block.clone(),
                     interval,
@@ -326,14 +303,6 @@ impl Sequence {
             self.end_group()?;
         }
         self.note_unqueued();
-        self.delayed_rows -= delayed.rows;
-        self.delayed_prepares -= delayed.early.records;
-        self.delayed_ops -= delayed.ops;
-        if delayed.early.largest > 0 && delayed.early.largest == self.longest.largest {
-            let early = self.delayed.iter().map(|delayed| delayed.early);
-            self.longest = early.fold(Early::default(), Early::max);
-        }
-        self.delayed_bytes -= delayed.bytes;
         let mut plans = delayed.plans;
         if plans.len() == 1
             && let Some(plan) = plans.pop()
