@@ -59,21 +59,144 @@ struct OnCheck(Arc<dyn Fn(usize, usize) -> ControlFlow<()> + Send + Sync>);
 
 impl fmt::Debug for DatasetBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let run = &self.run;
         f.debug_struct("DatasetBuilder")
             .field("files", &self.files)
             .field("features", &self.features.as_ref().map(Vec::len))
-            .field("batch_size", &self.run.pipeline.batch_size)
-            .field(
-                "shuffle_buffer_size",
-                &self.run.pipeline.shuffle_buffer_size,
-            )
-            .field("memory_limit", &self.run.pipeline.memory_limit)
-            .field("threads", &self.run.threads)
-            .field("mmap", &self.run.mmap)
-            .field("lenience", &self.run.lenience)
-            .field("epochs", &self.run.epochs)
+            .field("batch_size", &run.pipeline.batch_size)
+            .field("threads", &run.threads)
+            .field("epochs", &run.epochs)
             .finish_non_exhaustive()
     }
+}
+
+/// Methods that set an option: the name, the value, and where it is kept.
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident($value:ident: $type:ty) => $($field:ident).+;)*) => {
+        impl DatasetBuilder {
+            $($(#[$doc])*
+            pub fn $name(mut self, $value: $type) -> Self {
+                self.$($field).+ = $value.into();
+                self
+            })*
+        }
+    };
+}
+
+setters! {
+    /// Sets the maximum number of records that are sampled to infer features (1,000 by default). A
+    /// list that has one length in the sample becomes dense, which is logged, and a list of another
+    /// length is an error. The sample reads the first blocks of the first file. 0 infers from the
+    /// schemas alone.
+    sample_records(records: u64) => sample_records;
+
+    /// Sets whether the headers of all files are read, on several threads, when the data set is
+    /// built, and the features checked against each distinct schema (true by default). If false, a
+    /// file's header is read and checked when the file is opened. The build then reads only the
+    /// header of the first file, and further headers until each field of the features is found.
+    check_files(check: bool) => check_files;
+
+    /// Sets the schemas of the files, so that the build does not read them: all schemas, or those
+    /// in [`Dataset::schemas`] of a data set of the same files and features.
+    schemas(schemas: FileSchemas) => schemas;
+
+    /// Sets whether a last batch of fewer than `batch_size` records is dropped (false by default).
+    /// The statistics count the dropped records.
+    drop_remainder(drop: bool) => run.pipeline.drop_remainder;
+
+    /// Sets the size of a read from a file in bytes (128 KiB by default).
+    reader_buffer_size(bytes: usize) => run.pipeline.read_size;
+
+    /// Sets the size of the shuffle buffer in records, besides those of the batch. Before each
+    /// batch the window holds at least `batch_size + records` unread records, and the batch is
+    /// drawn from all of them. 0, the default, keeps the order of the files.
+    shuffle_buffer_size(records: usize) => run.pipeline.shuffle_buffer_size;
+
+    /// Sets the number of threads that read local files, decompress and decode, besides the one that
+    /// plans the batches. [`Threads::Auto`], the default, chooses it by load. The batches do not depend
+    /// on it.
+    threads(threads: Threads) => run.threads;
+
+    /// For tests: sets the number of cores that [`Threads::Auto`] sees.
+    #[doc(hidden)]
+    cores(cores: usize) => run.cores;
+
+    /// Sets whether the threads of an iteration are kept for the next iteration (false by default).
+    /// Kept threads end with the data set.
+    keep_threads(keep: bool) => run.keep_threads;
+
+    /// Sets the seed of all shuffling (0 by default). Seed and epoch fix the order.
+    seed(seed: u64) => run.pipeline.seed;
+
+    /// Sets the number of epochs (1 by default). Shuffled epochs have different orders. No batch
+    /// has records of two epochs.
+    epochs(epochs: u64) => run.epochs;
+
+    /// Sets whether the order of the files is shuffled each epoch (false by default).
+    shuffle_files(shuffle: bool) => run.pipeline.shuffle_files;
+
+    /// Sets whether the order of the blocks in each file is shuffled each epoch (false by default).
+    /// This indexes the blocks, which reads a few bytes of each. Files that are packed as a whole
+    /// have no index and are an error.
+    shuffle_blocks(shuffle: bool) => run.pipeline.shuffle_blocks;
+
+    /// Sets the maximum number of batches that are ready before the caller asks for them (2 by
+    /// default; 0 counts as 1). Batches that are being made then come on top, within the [memory
+    /// limit](Self::memory_limit).
+    prefetch(batches: usize) => run.pipeline.prefetch;
+
+    /// Sets the layout of all sparse and varlen columns, instead of the features' layouts.
+    layout(layout: Layout) => layout;
+
+    /// Sets whether the schemas of files must follow the specification (false by default): letters,
+    /// digits and underscores in names, each name defined once, defaults that match their types. If
+    /// false, such faults are accepted, see [`Schema::parse_lenient`].
+    strict(strict: bool) => strict;
+
+    /// Sets the maximum memory in bytes of an iteration: of buffers that files are read into, of
+    /// blocks, compressed and decompressed, and of batches. At the limit, reading, decompressing and
+    /// batching wait until the caller takes a batch. A window and a batch that do not fit are an error
+    /// for any number of threads. Batches that the caller holds do not count, nor do planned batches
+    /// (some dozen bytes for each block).
+    ///
+    /// The default is [`default_memory_limit`]: 4 GiB, or less if the machine or the container has
+    /// little memory.
+    memory_limit(bytes: u64) => run.pipeline.memory_limit;
+
+    /// Writes what the threads of each iteration do to `trace` (nowhere by default), in Chrome's trace
+    /// format.
+    ///
+    /// ```
+    /// # use atds_generate::{generate, GenerateOptions, Preset};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let folder = folder.path();
+    /// # generate(folder, &GenerateOptions::new(Preset::Ads, 1_000))?;
+    /// # let path = folder.join("trace.json");
+    /// use atds::stats::Trace;
+    ///
+    /// let trace = Trace::new(std::fs::File::create(path)?);
+    /// let dataset = atds::Dataset::builder(folder, 64).trace(trace.clone()).build()?;
+    /// for batch in dataset.iter() {
+    ///     batch?;
+    /// }
+    /// trace.finish()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    trace(trace: Trace) => run.pipeline.trace;
+
+    /// Sets whether files are mapped into memory rather than read (false by default). Mapping saves
+    /// a copy. Truncating a mapped file ends the process (`SIGBUS` on Unix). The length is checked
+    /// now and then, which finds most truncated files in time, but not all. Map only files that no
+    /// program writes to. Files that are packed as a whole are unpacked, and not mapped.
+    mmap(mmap: bool) => run.mmap;
+
+    /// Sets the maximum nesting of records, arrays, maps and unions in a value (100 by default, at
+    /// most [`DEEPEST`](avro_decode::limits::DEEPEST)): only recursive types come near it.
+    max_depth(depth: usize) => plan.decode.max_depth;
+
+    /// Sets the treatment of sparse entries with an index outside their dimension: an error by
+    /// default.
+    out_of_bounds(choice: OutOfBounds) => plan.out_of_bounds;
 }
 
 impl DatasetBuilder {
@@ -124,15 +247,6 @@ impl DatasetBuilder {
         self
     }
 
-    /// Sets the maximum number of records that are sampled to infer features (1,000 by default). A
-    /// list that has one length in the sample becomes dense, which is logged, and a list of another
-    /// length is an error. The sample reads the first blocks of the first file. 0 infers from the
-    /// schemas alone.
-    pub fn sample_records(mut self, records: u64) -> Self {
-        self.sample_records = records;
-        self
-    }
-
     /// Sets which of the given features were [inferred](Self::infer) from a sample. Errors about
     /// lists of another length then mention the sample.
     pub fn sampled_features(mut self, sampled: impl IntoIterator<Item = Sampled>) -> Self {
@@ -151,15 +265,6 @@ impl DatasetBuilder {
         self
     }
 
-    /// Sets whether the headers of all files are read, on several threads, when the data set is
-    /// built, and the features checked against each distinct schema (true by default). If false, a
-    /// file's header is read and checked when the file is opened. The build then reads only the
-    /// header of the first file, and further headers until each field of the features is found.
-    pub fn check_files(mut self, check: bool) -> Self {
-        self.check_files = check;
-        self
-    }
-
     /// Calls `on_check` after each file whose header was read to [check](Self::check_files) it,
     /// from any of several threads, with the number of files read and the number of all files. It
     /// can stop the check, which makes the build fail.
@@ -168,151 +273,6 @@ impl DatasetBuilder {
         on_check: impl Fn(usize, usize) -> ControlFlow<()> + Send + Sync + 'static,
     ) -> Self {
         self.on_check = OnCheck(Arc::new(on_check));
-        self
-    }
-
-    /// Sets the schemas of the files, so that the build does not read them: all schemas, or those
-    /// in [`Dataset::schemas`] of a data set of the same files and features.
-    pub fn schemas(mut self, schemas: FileSchemas) -> Self {
-        self.schemas = Some(schemas);
-        self
-    }
-
-    /// Sets whether a last batch of fewer than `batch_size` records is dropped (false by default).
-    /// The statistics count the dropped records.
-    pub fn drop_remainder(mut self, drop: bool) -> Self {
-        self.run.pipeline.drop_remainder = drop;
-        self
-    }
-
-    /// Sets the size of a read from a file in bytes (128 KiB by default).
-    pub fn reader_buffer_size(mut self, bytes: usize) -> Self {
-        self.run.pipeline.read_size = bytes;
-        self
-    }
-
-    /// Sets the size of the shuffle buffer in records, besides those of the batch. Before each
-    /// batch the window holds at least `batch_size + records` unread records, and the batch is
-    /// drawn from all of them. 0, the default, keeps the order of the files.
-    pub fn shuffle_buffer_size(mut self, records: usize) -> Self {
-        self.run.pipeline.shuffle_buffer_size = records;
-        self
-    }
-
-    /// Sets the number of threads that read local files, decompress and decode, besides the one that
-    /// plans the batches. [`Threads::Auto`], the default, chooses it by load. The batches do not depend
-    /// on it.
-    pub fn threads(mut self, threads: Threads) -> Self {
-        self.run.threads = threads;
-        self
-    }
-
-    /// For tests: sets the number of cores that [`Threads::Auto`] sees.
-    #[doc(hidden)]
-    pub fn cores(mut self, cores: usize) -> Self {
-        self.run.cores = Some(cores);
-        self
-    }
-
-    /// Sets whether the threads of an iteration are kept for the next iteration (false by default).
-    /// Kept threads end with the data set.
-    pub fn keep_threads(mut self, keep: bool) -> Self {
-        self.run.keep_threads = keep;
-        self
-    }
-
-    /// Sets the seed of all shuffling (0 by default). Seed and epoch fix the order.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.run.pipeline.seed = seed;
-        self
-    }
-
-    /// Sets the number of epochs (1 by default). Shuffled epochs have different orders. No batch
-    /// has records of two epochs.
-    pub fn epochs(mut self, epochs: u64) -> Self {
-        self.run.epochs = epochs;
-        self
-    }
-
-    /// Sets whether the order of the files is shuffled each epoch (false by default).
-    pub fn shuffle_files(mut self, shuffle: bool) -> Self {
-        self.run.pipeline.shuffle_files = shuffle;
-        self
-    }
-
-    /// Sets whether the order of the blocks in each file is shuffled each epoch (false by default).
-    /// This indexes the blocks, which reads a few bytes of each. Files that are packed as a whole
-    /// have no index and are an error.
-    pub fn shuffle_blocks(mut self, shuffle: bool) -> Self {
-        self.run.pipeline.shuffle_blocks = shuffle;
-        self
-    }
-
-    /// Sets the maximum number of batches that are ready before the caller asks for them (2 by
-    /// default; 0 counts as 1). Batches that are being made then come on top, within the [memory
-    /// limit](Self::memory_limit).
-    pub fn prefetch(mut self, batches: usize) -> Self {
-        self.run.pipeline.prefetch = batches;
-        self
-    }
-
-    /// Sets the layout of all sparse and varlen columns, instead of the features' layouts.
-    pub fn layout(mut self, layout: Layout) -> Self {
-        self.layout = Some(layout);
-        self
-    }
-
-    /// Sets whether the schemas of files must follow the specification (false by default): letters,
-    /// digits and underscores in names, each name defined once, defaults that match their types. If
-    /// false, such faults are accepted, see [`Schema::parse_lenient`].
-    pub fn strict(mut self, strict: bool) -> Self {
-        self.strict = strict;
-        self
-    }
-
-    /// Sets the maximum memory in bytes of an iteration: of buffers that files are read into, of
-    /// blocks, compressed and decompressed, and of batches. At the limit, reading, decompressing and
-    /// batching wait until the caller takes a batch. A window and a batch that do not fit are an error
-    /// for any number of threads. Batches that the caller holds do not count, nor do planned batches
-    /// (some dozen bytes for each block).
-    ///
-    /// The default is [`default_memory_limit`]: 4 GiB, or less if the machine or the container has
-    /// little memory.
-    pub fn memory_limit(mut self, bytes: u64) -> Self {
-        self.run.pipeline.memory_limit = bytes;
-        self
-    }
-
-    /// Writes what the threads of each iteration do to `trace` (nowhere by default), in Chrome's trace
-    /// format.
-    ///
-    /// ```
-    /// # use atds_generate::{generate, GenerateOptions, Preset};
-    /// # let folder = tempfile::tempdir()?;
-    /// # let folder = folder.path();
-    /// # generate(folder, &GenerateOptions::new(Preset::Ads, 1_000))?;
-    /// # let path = folder.join("trace.json");
-    /// use atds::stats::Trace;
-    ///
-    /// let trace = Trace::new(std::fs::File::create(path)?);
-    /// let dataset = atds::Dataset::builder(folder, 64).trace(trace.clone()).build()?;
-    /// for batch in dataset.iter() {
-    ///     batch?;
-    /// }
-    /// trace.finish()?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn trace(mut self, trace: Trace) -> Self {
-        self.run.pipeline.trace = Some(trace);
-        self
-    }
-
-    /// Sets whether files are mapped into memory rather than read (false by default). Mapping saves
-    /// a copy. Truncating a mapped file ends the process (`SIGBUS` on Unix). The length is checked
-    /// now and then, which finds most truncated files in time, but not all. Map only files that no
-    /// program writes to. Files that are packed as a whole are unpacked, and not mapped.
-    pub fn mmap(mut self, mmap: bool) -> Self {
-        self.run.mmap = mmap;
         self
     }
 
@@ -330,20 +290,6 @@ impl DatasetBuilder {
     pub fn max_block_bytes(mut self, bytes: usize) -> Self {
         self.run.lenience.max_block_bytes = bytes;
         self.run.pipeline.max_block_bytes = bytes;
-        self
-    }
-
-    /// Sets the maximum nesting of records, arrays, maps and unions in a value (100 by default, at
-    /// most [`DEEPEST`](avro_decode::limits::DEEPEST)): only recursive types come near it.
-    pub fn max_depth(mut self, depth: usize) -> Self {
-        self.plan.decode.max_depth = depth;
-        self
-    }
-
-    /// Sets the treatment of sparse entries with an index outside their dimension: an error by
-    /// default.
-    pub fn out_of_bounds(mut self, choice: OutOfBounds) -> Self {
-        self.plan.out_of_bounds = choice;
         self
     }
 
@@ -418,7 +364,6 @@ impl DatasetBuilder {
             caches: Arc::new(SharedCaches::new(self.run.pipeline.memory_limit)),
             run: self.run,
             inputs,
-            file_counts: Arc::default(),
         }))
     }
 
@@ -474,19 +419,17 @@ impl DatasetBuilder {
 
     /// An error if the options need to read an input twice that can be read only once.
     fn check_once(&self, inputs: &OnceInputs) -> Result<(), Error> {
-        for (asked, reason) in [
-            (self.run.epochs > 1, "set `epochs` to 1"),
-            (
-                self.run.pipeline.shuffle_blocks,
-                "leave `shuffle_blocks` out",
-            ),
-            (self.run.mmap, "leave `mmap` out"),
-        ] {
-            if asked {
-                inputs.refuse(reason)?;
-            }
-        }
-        Ok(())
+        let run = &self.run;
+        let reason = if run.epochs > 1 {
+            "set `epochs` to 1"
+        } else if run.pipeline.shuffle_blocks {
+            "leave `shuffle_blocks` out"
+        } else if run.mmap {
+            "leave `mmap` out"
+        } else {
+            return Ok(());
+        };
+        inputs.refuse(reason)
     }
 }
 

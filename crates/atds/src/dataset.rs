@@ -21,7 +21,7 @@ use crate::formats::avro::{AvroFormat, BufferPool};
 use crate::iteration::IterationFiles;
 use crate::source::{Mappings, OnceInputs, Packing};
 use crate::stats::{Stats, StatsHandle};
-use crate::tolerate::{FaultLog, Lenience};
+use crate::tolerate::Lenience;
 
 /// A data set: Avro files, read as batches.
 ///
@@ -35,20 +35,13 @@ pub struct Dataset {
 
 impl fmt::Debug for Dataset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let RunOptions {
-            pipeline,
-            threads,
-            epochs,
-            ..
-        } = &self.settings.run;
+        let run = &self.settings.run;
         f.debug_struct("Dataset")
             .field("files", &self.files().len())
             .field("first_file", &self.files().first())
-            .field("batch_size", &pipeline.batch_size)
-            .field("shuffle_buffer_size", &pipeline.shuffle_buffer_size)
-            .field("seed", &pipeline.seed)
-            .field("threads", threads)
-            .field("epochs", epochs)
+            .field("batch_size", &run.pipeline.batch_size)
+            .field("threads", &run.threads)
+            .field("epochs", &run.epochs)
             .field("columns", self.spec())
             .finish_non_exhaustive()
     }
@@ -65,8 +58,6 @@ pub(crate) struct Settings {
     pub(crate) sampled: Arc<[Sampled]>,
     pub(crate) run: RunOptions,
     pub(crate) inputs: Arc<OnceInputs>,
-    /// The number of records of packed files, because counting takes long.
-    pub(crate) file_counts: Arc<Mutex<HashMap<PathBuf, u64>>>,
     pub(crate) caches: Arc<SharedCaches>,
 }
 
@@ -93,6 +84,8 @@ pub(crate) struct SharedCaches {
     pub(crate) threads: Arc<ThreadPool>,
     /// What decoding costs.
     pub(crate) costs: Arc<Costs>,
+    /// The number of records of packed files, because counting takes long.
+    file_counts: Mutex<HashMap<PathBuf, u64>>,
 }
 
 impl SharedCaches {
@@ -102,6 +95,7 @@ impl SharedCaches {
             mappings: Arc::new(Mappings::new(memory_limit)),
             threads: Arc::default(),
             costs: Arc::default(),
+            file_counts: Mutex::default(),
         }
     }
 }
@@ -179,15 +173,12 @@ impl Dataset {
         }
         let reason = "its records cannot be counted before they are read";
         self.settings.inputs.refuse(reason)?;
-        let mut is_logged = false;
-        let counts =
-            self.files().iter().map(
-                |path| match whole_index(path, &self.settings.run.lenience)? {
-                    WholeIndex::Index(index) => Ok(index.records()),
-                    WholeIndex::Packed(packing) => self.count_packed(path, packing, &mut is_logged),
-                },
-            );
-        counts.collect()
+        let (mut is_logged, run) = (false, &self.settings.run);
+        let count = |path: &PathBuf| match whole_index(path, &run.lenience)? {
+            WholeIndex::Index(index) => Ok(index.records()),
+            WholeIndex::Packed(packing) => self.count_packed(path, packing, &mut is_logged),
+        };
+        self.files().iter().map(count).collect()
     }
 
     /// The records of a packed file, counted once.
@@ -197,7 +188,7 @@ impl Dataset {
         packing: Packing,
         is_logged: &mut bool,
     ) -> Result<u64, Error> {
-        let counts = &self.settings.file_counts;
+        let counts = &self.settings.caches.file_counts;
         let counts = || counts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(records) = counts().get(path).copied() {
             return Ok(records);
@@ -243,11 +234,9 @@ impl Dataset {
         let file_records = self.file_records()?;
         let records = shard(self.num_records()?, index, count);
         let shard = self.slice(records, file_records)?;
-        let is_of_all = self.settings.run.pipeline.slice.is_none();
-        Ok(if is_of_all {
-            shard.with_rank(index, 0)
-        } else {
-            shard
+        Ok(match &self.settings.run.pipeline.slice {
+            None => shard.with_rank(index, 0),
+            Some(_) => shard,
         })
     }
 
@@ -258,10 +247,7 @@ impl Dataset {
     /// A data set that is no slice draws as worker 0 of rank 0. Give the slices of several processes
     /// the numbers of these, so that their order depends on nothing else.
     pub fn with_rank(&self, rank: u64, worker: u64) -> Dataset {
-        let mut settings = Settings::clone(&self.settings);
-        let stream = &mut settings.run.pipeline.stream;
-        (stream.rank, stream.worker) = (rank, worker);
-        Dataset::new(settings)
+        self.with(|pipeline| (pipeline.stream.rank, pipeline.stream.worker) = (rank, worker))
     }
 
     /// Ends the threads that wait for the next iteration of the data set and of its slices, see
@@ -303,14 +289,21 @@ impl Dataset {
         if records.start > records.end || records.end > all.end - all.start {
             return Err(Error::option("records", "a range of those there are"));
         }
-        let mut settings = Settings::clone(&self.settings);
         let records = all.start + records.start..all.start + records.end;
         let first = records.start;
-        settings.run.pipeline.slice = Some(Slice {
+        let slice = Slice {
             records,
             file_records,
-        });
-        Ok(Dataset::new(settings).with_rank(first, 0))
+        };
+        let sliced = self.with(|pipeline| pipeline.slice = Some(slice));
+        Ok(sliced.with_rank(first, 0))
+    }
+
+    /// The data set with other options of the pipeline.
+    fn with(&self, change: impl FnOnce(&mut Options)) -> Dataset {
+        let mut settings = Settings::clone(&self.settings);
+        change(&mut settings.run.pipeline);
+        Dataset::new(settings)
     }
 
     /// The batches of all epochs, from epoch 0.
@@ -347,8 +340,6 @@ pub struct Batches {
     batches: atds_pipeline::Batches,
     /// Why the iteration could not begin: it has no batches.
     failed: Option<Error>,
-    files: Arc<IterationFiles>,
-    sampled: Arc<[Sampled]>,
     stats: StatsHandle,
     is_over: bool,
 }
@@ -367,20 +358,19 @@ impl fmt::Debug for Batches {
 impl Batches {
     fn start(settings: &Settings, epochs: impl RangeBounds<u64>) -> Self {
         let (caches, run) = (&settings.caches, &settings.run);
-        let log = Arc::new(FaultLog::default());
         let failed = settings.inputs.claim().err();
         let files = Arc::new(IterationFiles {
             files: settings.files.clone(),
+            sampled: settings.sampled.clone(),
             format: Arc::new(AvroFormat {
                 plans: settings.plans.clone(),
                 lenience: run.lenience,
                 buffers: caches.buffers.clone(),
-                log: log.clone(),
+                log: Arc::default(),
             }),
             mappings: run.mmap.then(|| caches.mappings.clone()),
             inputs: settings.inputs.clone(),
             shuffle_blocks: run.pipeline.shuffle_blocks,
-            log,
             trailing_bytes: 0.into(),
             mapped_peak: 0.into(),
         });
@@ -403,13 +393,11 @@ impl Batches {
         Batches {
             stats: StatsHandle {
                 pipeline: batches.stats_handle(),
-                files: files.clone(),
+                files,
                 threads,
             },
             batches,
             failed,
-            files,
-            sampled: settings.sampled.clone(),
             is_over: false,
         }
     }
@@ -441,7 +429,7 @@ impl Batches {
         if matches!(next, Poll::Ready(None | Some(Err(_)))) {
             self.end();
         }
-        next.map_err(|error| self.files.error(error).of_sampled(&self.sampled))
+        next.map_err(|error| self.stats.files.error(error))
     }
 
     /// Ends the iteration: stops its threads, and waits for them at most for `timeout`. Returns

@@ -5,24 +5,26 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use atds_features::words::counted;
 use atds_format::{ByteSource, Format, Location};
+use avro_decode::Sampled;
 
 use crate::error::Place;
 use crate::formats::avro::AvroFormat;
 use crate::source::{Mappings, OnceInputs, open};
-use crate::tolerate::FaultLog;
 use crate::{Error, ErrorKind};
 
 /// The files of one iteration.
 #[derive(Debug)]
 pub(crate) struct IterationFiles {
     pub(crate) files: Arc<[PathBuf]>,
+    /// The features that are dense by a sample.
+    pub(crate) sampled: Arc<[Sampled]>,
     pub(crate) format: Arc<AvroFormat>,
     pub(crate) mappings: Option<Arc<Mappings>>,
     pub(crate) inputs: Arc<OnceInputs>,
     /// Whether blocks are read in another order than the file's.
     pub(crate) shuffle_blocks: bool,
-    pub(crate) log: Arc<FaultLog>,
     /// Number of bytes after the last blocks of files that were left out.
     pub(crate) trailing_bytes: AtomicU64,
     /// The most bytes that were mapped at a time.
@@ -60,9 +62,8 @@ impl atds_pipeline::Files for IterationFiles {
     fn framed(&self, file: usize, trailing_bytes: u64) {
         if trailing_bytes > 0 {
             self.trailing_bytes.fetch_add(trailing_bytes, Relaxed);
-            let unit = if trailing_bytes == 1 { "byte" } else { "bytes" };
-            let what = format!("{trailing_bytes} {unit} after the last block");
-            self.log.name(&self.location(file), &what);
+            let what = counted(trailing_bytes, "byte") + " after the last block";
+            self.format.log.name(&self.location(file), &what);
         }
     }
 }
@@ -82,7 +83,7 @@ impl IterationFiles {
         {
             self.note_packed(&mut first.0);
         }
-        error
+        error.of_sampled(&self.sampled)
     }
 
     /// Says whether the file of a place is packed as a whole: offsets are then those of the unpacked
