@@ -392,13 +392,15 @@ impl DatasetBuilder {
             Some(reader) => infer_features(reader)?,
             None => schemas.infer(files)?,
         };
+        let (memory_limit, lenience) = (self.run.pipeline.memory_limit, self.run.lenience);
+        let max_block_bytes = usize::try_from(memory_limit).unwrap_or(usize::MAX);
         let options = SampleOptions {
             records: self.sample_records,
             plan: &self.plan,
-            lenience: self.run.lenience,
-            max_bytes: usize::try_from(self.run.pipeline.memory_limit)
-                .unwrap_or(usize::MAX)
-                .min(self.run.lenience.max_block_bytes),
+            lenience: Lenience {
+                max_block_bytes: max_block_bytes.min(lenience.max_block_bytes),
+                ..lenience
+            },
             inputs: self.files.inputs(),
         };
         sample_lengths(&mut inferred, files, &options);

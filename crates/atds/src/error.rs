@@ -312,14 +312,6 @@ impl Error {
         self.place.unpacked = unpacked;
         self
     }
-
-    /// Adds the number `block` of the block, and the `offset` at which it begins.
-    #[cold]
-    pub(crate) fn in_block(mut self, block: u64, offset: u64) -> Self {
-        self.place.block = Some(block);
-        self.place.offset = Some(offset);
-        self
-    }
 }
 
 /// The expected shape, in the message about the shape of a record.

@@ -201,13 +201,12 @@ impl Error {
         self
     }
 
-    /// The error of a fault in a record. The record's number counts from `first_record`, the offset
-    /// from the start of the decompressed block.
+    /// The error of a fault in a record. The offset counts from the start of the decompressed block.
     #[cold]
-    pub(crate) fn decode(error: DecodeError, first_record: u64) -> Self {
+    pub(crate) fn decode(error: DecodeError) -> Self {
         let mut located = Error::new(ErrorKind::Decode(error.kind));
         located.place.decompressed_offset = Some(error.offset as u64);
-        located.place.record = error.record.map(|record| first_record + record);
+        located.place.record = error.record;
         located.place.field = error.field;
         located
     }

@@ -3,12 +3,15 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use avro_block::{Block, BlockIndex, BlockReader, Header, Limits, ReadSource, TrailingBytes};
+use avro_block::{
+    Block, BlockIndex, BlockReader, DecompressBuffer, Decompressor, Header, Limits, ReadSource,
+    TrailingBytes,
+};
 
-use crate::Error;
 use crate::limits::HEADER_BUFFER_SIZE;
 use crate::source::{OnceInputs, Packing, Reading, Stop, open_seekable};
 use crate::tolerate::Lenience;
+use crate::{Error, avro};
 
 /// What a framer is told of `lenience`.
 pub(crate) fn framing(lenience: &Lenience) -> (Limits, TrailingBytes) {
@@ -27,6 +30,11 @@ pub(crate) struct FileBlocks {
     path: PathBuf,
     blocks: BlockReader<Box<dyn io::Read + Send>>,
     packing: Option<Packing>,
+    decompressor: Decompressor,
+    max_block_bytes: usize,
+    /// The block that was decompressed last, and its records.
+    block: Option<Block>,
+    data: DecompressBuffer,
 }
 
 impl FileBlocks {
@@ -55,11 +63,61 @@ impl FileBlocks {
         let mut blocks =
             blocks.map_err(|error| Error::container(error, path).unpacked(packing.is_some()))?;
         blocks.set_trailing_bytes(trailing);
+        let mut decompressor = Decompressor::new();
+        decompressor.set_tolerates_checksums(lenience.tolerate.checksum);
         Ok(FileBlocks {
             path: path.to_owned(),
             blocks,
             packing,
+            decompressor,
+            max_block_bytes: lenience.max_block_bytes,
+            block: None,
+            data: DecompressBuffer::new(),
         })
+    }
+
+    /// Reads the next block and decompresses it; false if there is none.
+    pub(crate) fn decompress_next(&mut self) -> Result<bool, Error> {
+        self.block = self.next().transpose()?;
+        let Some(block) = &self.block else {
+            return Ok(false);
+        };
+        let (codec, data) = (self.blocks.header().codec(), &mut self.data);
+        let result =
+            self.decompressor
+                .decompress(codec, &block.payload, data, self.max_block_bytes);
+        result
+            .map_err(|error| self.locate(Error::new(avro::ErrorKind::Container(error.into()))))?;
+        Ok(true)
+    }
+
+    /// The block that was decompressed last, if there was one more.
+    pub(crate) fn block(&self) -> Option<&Block> {
+        self.block.as_ref()
+    }
+
+    /// The records of the block that was decompressed last.
+    pub(crate) fn data(&self) -> &[u8] {
+        &self.data
+    }
+
+    /// Number of blocks so far whose checksum was wrong or missing.
+    pub(crate) fn bad_checksums(&self) -> u64 {
+        self.decompressor.bad_checksums()
+    }
+
+    /// Adds the file, and the block that was decompressed last.
+    #[cold]
+    pub(crate) fn locate(&self, error: Error) -> Error {
+        let error = error.in_file(&self.path).unpacked(self.packing.is_some());
+        match &self.block {
+            Some(block) => error.at(Some(block.offset), Some(block.index)),
+            None => error,
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// The packing of the whole file.

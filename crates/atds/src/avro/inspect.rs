@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use atds_features::Feature;
 use atds_features::feature::FeatureKind;
-use avro_block::{DecompressBuffer, Decompressor, Header};
+use avro_block::Header;
 use avro_decode::limits::MAX_DECODE_DEPTH;
 use avro_decode::{DecodeErrorKind, Inferred, LeftOut, Rounded, Schema, SchemaError};
 use tensor_batch::{DType, Layout};
@@ -435,23 +435,11 @@ fn of_inspecting(mut error: Error) -> Error {
 
 /// Decompresses all blocks of a file without decoding records; returns the decompressed bytes.
 fn decompress_all(path: &Path, options: &InspectOptions) -> Result<u64, Error> {
-    let blocks = options.blocks(path)?;
-    let (codec, unpacked) = (blocks.header().codec(), blocks.packing().is_some());
-    let (mut decompressor, mut buffer) = (Decompressor::new(), DecompressBuffer::new());
-    decompressor.set_tolerates_checksums(options.tolerate.checksum);
+    let mut blocks = options.blocks(path)?;
     let mut bytes = 0;
-    for block in blocks {
+    while blocks.decompress_next()? {
         options.check_cancelled()?;
-        let block = block?;
-        decompressor
-            .decompress(codec, &block.payload, &mut buffer, options.max_block_bytes)
-            .map_err(|error| {
-                Error::new(avro::ErrorKind::Container(error.into()))
-                    .in_file(path)
-                    .unpacked(unpacked)
-                    .in_block(block.index, block.offset)
-            })?;
-        bytes += buffer.len() as u64;
+        bytes += blocks.data().len() as u64;
     }
     Ok(bytes)
 }

@@ -67,14 +67,15 @@ impl RecordOptions {
 /// fixed strings of the code points of their bytes; NaN and infinities are
 /// strings, since JSON has none. The first error is the last item.
 pub struct Records {
-    trees: Trees,
+    reader: RecordReader,
+    options: DecodeOptions,
 }
 
 impl std::fmt::Debug for Records {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Records")
-            .field("path", &self.trees.reader.path())
-            .field("read", &self.trees.reader.read())
+            .field("path", &self.reader.path())
+            .field("read", &self.reader.read())
             .finish_non_exhaustive()
     }
 }
@@ -93,32 +94,32 @@ impl Records {
     /// # Errors
     /// As [`open`](Records::open); an option out of its range.
     pub fn open_with(path: impl AsRef<Path>, options: &RecordOptions) -> Result<Self, Error> {
-        let trees = Trees::open(path.as_ref(), options)?;
-        Ok(Records { trees })
+        let reader = RecordReader::open(path.as_ref(), options)?;
+        let options = options.decode();
+        Ok(Records { reader, options })
     }
 
     /// Counters of the faults so far that [`RecordOptions::tolerate`] allows.
     pub fn tolerated(&self) -> Tolerated {
-        self.trees.reader.tolerated()
+        self.reader.tolerated()
     }
 
     /// The writer's schema.
     pub fn schema(&self) -> &Schema {
-        self.trees.schema()
+        self.reader.schema()
     }
 
     /// The text of the schema in the file's header.
     pub fn schema_text(&self) -> &str {
-        self.trees.reader.schema_text()
+        self.reader.schema_text()
     }
 
-    fn record(&mut self) -> Result<Option<serde_json::Value>, Error> {
-        let Some(value) = self.trees.next()? else {
-            return Ok(None);
-        };
-        let schema = self.trees.schema();
-        let value = to_json(schema, schema.root(), &value);
-        Ok(Some(value.expect("the value is of the schema")))
+    /// The next record as a tree. After an error there are none.
+    pub(crate) fn next_value(&mut self) -> Result<Option<Value>, Error> {
+        let options = &self.options;
+        self.reader.next(|schema, bytes, position| {
+            reference::decode_with(schema, schema.root(), bytes, position, options)
+        })
     }
 }
 
@@ -126,32 +127,10 @@ impl Iterator for Records {
     type Item = Result<serde_json::Value, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.record().transpose()
-    }
-}
-
-/// The records of a file as trees, in file order.
-pub(crate) struct Trees {
-    reader: RecordReader,
-    options: DecodeOptions,
-}
-
-impl Trees {
-    pub(crate) fn open(path: &Path, options: &RecordOptions) -> Result<Self, Error> {
-        let reader = RecordReader::open(path, options)?;
-        let options = options.decode();
-        Ok(Trees { reader, options })
-    }
-
-    pub(crate) fn schema(&self) -> &Schema {
-        self.reader.schema()
-    }
-
-    /// The next record. After an error there are none.
-    pub(crate) fn next(&mut self) -> Result<Option<Value>, Error> {
-        let options = &self.options;
-        self.reader.next(|schema, bytes, position| {
-            reference::decode_with(schema, schema.root(), bytes, position, options)
-        })
+        let value = self.next_value().transpose()?;
+        Some(value.map(|value| {
+            let schema = self.schema();
+            to_json(schema, schema.root(), &value).expect("the value is of the schema")
+        }))
     }
 }

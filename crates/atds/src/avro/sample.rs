@@ -7,7 +7,6 @@ use std::sync::Arc;
 use atds_features::feature::FeatureKind;
 use atds_features::path::{Path, Step};
 use atds_features::{Feature, Features};
-use avro_block::{Block, DecompressBuffer, Decompressor, Header};
 use avro_decode::{Inferred, Plan, PlanOptions, Sampled};
 use tensor_batch::{BatchBuilder, GatherTask, Layout};
 
@@ -18,7 +17,7 @@ use crate::avro::plans::parse_text;
 use crate::limits::{
     DEFAULT_READER_BUFFER_SIZE as BUFFER_SIZE, SAMPLE_BLOCKS, SAMPLE_ENOUGH, SAMPLE_FILES,
 };
-use crate::source::{OnceInputs, Stop};
+use crate::source::{OnceInputs, Reading, Stop};
 use crate::tolerate::Lenience;
 use crate::{Error, avro};
 
@@ -27,9 +26,8 @@ pub(crate) struct SampleOptions<'a> {
     /// Maximum number of records that are sampled.
     pub(crate) records: u64,
     pub(crate) plan: &'a PlanOptions,
+    /// A block that is larger is not sampled.
     pub(crate) lenience: Lenience,
-    /// Maximum decompressed size in bytes of a block that is sampled.
-    pub(crate) max_bytes: usize,
     pub(crate) inputs: &'a OnceInputs,
 }
 
@@ -50,14 +48,10 @@ pub(crate) fn sample_lengths(
     if lists.is_empty() || options.records == 0 {
         return;
     }
-    let sample = match Sample::read(files, options) {
-        Ok(Some(sample)) => sample,
-        Ok(None) => return,
-        Err(error) => return log::debug!("no records are sampled: {error}"),
-    };
-    match sample.dense(&lists, options) {
-        Ok(dense) => sample.apply(inferred, dense),
-        Err(error) => log::debug!("{}: no records are sampled: {error}", sample.path.display()),
+    match Sample::read(files, &lists, options) {
+        Ok(Some(sample)) => sample.apply(inferred),
+        Ok(None) => {}
+        Err(error) => log::debug!("no records are sampled: {error}"),
     }
 }
 
@@ -83,96 +77,72 @@ fn through_maps(features: &[Feature]) -> HashSet<String> {
     through.map(|(name, _)| (*name).clone()).collect()
 }
 
-/// The first records of a file.
+/// What the first records of a file show.
 struct Sample {
     path: PathBuf,
-    header: Header,
-    blocks: Vec<Block>,
-    /// Whether the file may have more blocks.
-    has_more: bool,
+    /// The features whose lists have one length, as dense features.
+    dense: Vec<Feature>,
+    /// Number of records that were sampled.
+    records: u64,
 }
 
 impl Sample {
     /// The first records of the first file with records; `None` if no file has any.
-    fn read(files: &[PathBuf], options: &SampleOptions<'_>) -> Result<Option<Sample>, Error> {
+    fn read(
+        files: &[PathBuf],
+        lists: &[Feature],
+        options: &SampleOptions<'_>,
+    ) -> Result<Option<Sample>, Error> {
         for (number, path) in files.iter().enumerate().take(SAMPLE_FILES) {
-            let sample = if options.inputs.has(path) {
+            // The next blocks of a pipe may take long to arrive.
+            let (reading, enough) = match options.inputs.stream(path) {
                 // So far only the first file's header was read.
-                if number > 0 {
-                    return Ok(None);
-                }
-                let Some(stream) = options.inputs.stream(path).filter(|one| one.is_begun()) else {
-                    continue;
-                };
-                let reading = stream.reading();
-                let blocks = FileBlocks::read(path, reading, BUFFER_SIZE, &options.lenience)?;
-                // The next blocks of a pipe may take long to arrive.
-                Sample::of_blocks(path, blocks, 1)
-            } else {
-                let stop = Stop::default();
-                let blocks = FileBlocks::open(path, BUFFER_SIZE, &options.lenience, &stop)?;
-                Sample::of_blocks(path, blocks, SAMPLE_ENOUGH)
+                Some(_) if number > 0 => return Ok(None),
+                Some(stream) if stream.is_begun() => (stream.reading(), 1),
+                Some(_) => continue,
+                None => (Reading::open(path, &Stop::default()), SAMPLE_ENOUGH),
             };
-            if !sample.blocks.is_empty() {
+            let blocks = FileBlocks::read(path, reading, BUFFER_SIZE, &options.lenience)?;
+            let sample = Sample::of_blocks(blocks, enough, lists, options)?;
+            if sample.records > 0 {
                 return Ok(Some(sample));
             }
         }
         Ok(None)
     }
 
-    /// The first block with records, and further blocks until there are `enough` records.
-    fn of_blocks(path: &std::path::Path, mut blocks: FileBlocks, enough: u64) -> Sample {
-        let mut sample = Sample {
-            path: path.to_owned(),
-            header: blocks.header().clone(),
-            blocks: Vec::new(),
-            has_more: false,
-        };
-        let mut records = 0;
-        for _ in 0..SAMPLE_BLOCKS {
-            let Some(Ok(block)) = blocks.next() else {
-                return sample;
-            };
-            if block.count > 0 {
-                records += block.count;
-                sample.blocks.push(block);
-            }
-            if records >= enough {
-                break;
-            }
-        }
-        sample.has_more = true;
-        sample
-    }
-
-    /// The features whose lists have one length, as dense features, and the number of records
-    /// sampled.
-    fn dense(
-        &self,
+    /// Samples blocks until there are `enough` records.
+    fn of_blocks(
+        mut blocks: FileBlocks,
+        enough: u64,
         lists: &[Feature],
         options: &SampleOptions<'_>,
-    ) -> Result<(Vec<Feature>, u64), Error> {
+    ) -> Result<Sample, Error> {
         let ragged = lists.iter().cloned();
         let features = Features::new(ragged.map(|list| list.with_layout(Layout::Ragged)))?;
-        let schema = Arc::new(parse_text(self.header.schema())?);
+        let schema = Arc::new(parse_text(blocks.header().schema())?);
         let plan = Plan::compile(&schema, &features, options.plan)
             .map_err(|error| Error::new(avro::ErrorKind::Plan(Box::new(error))))?;
-        let mut decompressor = Decompressor::new();
-        decompressor.set_tolerates_checksums(options.lenience.tolerate.checksum);
-        let mut data = DecompressBuffer::new();
         let mut builder = BatchBuilder::new(plan.spec().clone());
         let mut seen: Vec<Option<Seen>> = lists.iter().map(|_| None).collect();
-        let mut records = 0;
-        for block in &self.blocks {
-            let codec = self.header.codec();
-            decompressor
-                .decompress(codec, &block.payload, &mut data, options.max_bytes)
-                .map_err(|error| Error::new(avro::ErrorKind::Container(error.into())))?;
-            let rows = block.count.min(options.records - records);
+        let (mut records, mut has_more) = (0, true);
+        for _ in 0..SAMPLE_BLOCKS {
+            if !blocks.decompress_next().unwrap_or(false) {
+                has_more = false;
+                break;
+            }
+            let count = blocks.block().map_or(0, |block| block.count);
+            let rows = count.min(options.records - records);
+            if count == 0 {
+                continue;
+            }
+            if rows == 0 {
+                break;
+            }
             for mut slots in builder.slots(&[rows as usize]) {
-                slots.set_room(options.max_bytes);
-                plan.execute(&data, 0, rows as usize, &mut slots)
-                    .map_err(|error| Error::decode(error, 0))?;
+                slots.set_room(options.lenience.max_block_bytes);
+                plan.execute(blocks.data(), 0, rows as usize, &mut slots)
+                    .map_err(|error| blocks.locate(Error::decode(error)))?;
             }
             builder.gather().into_iter().for_each(GatherTask::run);
             let batch = builder.finish();
@@ -184,25 +154,30 @@ impl Sample {
                 }
             }
             records += rows;
-            if records == options.records {
+            if rows < count || records >= enough {
                 break;
             }
         }
-        let has_more =
-            self.has_more || self.blocks.iter().map(|block| block.count).sum::<u64>() > records;
-        if records == 1 && has_more {
-            // A single record does not show that other records have the same length.
-            return Ok((Vec::new(), records));
-        }
-        let features = lists.iter().zip(seen).filter_map(|(list, seen)| {
+        let dense = lists.iter().zip(seen).filter_map(|(list, seen)| {
             let feature = seen?.feature(list.clone());
             matches!(feature.kind, FeatureKind::Dense { .. }).then_some(feature)
         });
-        Ok((features.collect(), records))
+        // A single record does not show that other records have the same length.
+        let shows = records > 1 || !has_more;
+        Ok(Sample {
+            dense: dense.filter(|_| shows).collect(),
+            path: blocks.path().to_owned(),
+            records,
+        })
     }
 
     /// Replaces the varlen features by the dense ones, and logs it.
-    fn apply(&self, inferred: &mut Inferred, (dense, records): (Vec<Feature>, u64)) {
+    fn apply(self, inferred: &mut Inferred) {
+        let Sample {
+            path,
+            dense,
+            records,
+        } = self;
         if dense.is_empty() {
             return;
         }
@@ -217,18 +192,14 @@ impl Sample {
             "{}: inferred as dense, because all lists of the {records} sampled records have \
              the same length: {}. A longer list, or without a mask a shorter one, will be an \
              error: name such a column in `features`",
-            self.path.display(),
+            path.display(),
             listed_as(columns)
         );
         for feature in dense {
-            inferred
-                .sampled
-                .push(Sampled::new(&feature.name, feature.expression(), records));
-            if let Some(slot) = inferred
-                .features
-                .iter_mut()
-                .find(|one| one.name == feature.name)
-            {
+            let sampled = Sampled::new(&feature.name, feature.expression(), records);
+            inferred.sampled.push(sampled);
+            let mut features = inferred.features.iter_mut();
+            if let Some(slot) = features.find(|one| one.name == feature.name) {
                 *slot = feature;
             }
         }

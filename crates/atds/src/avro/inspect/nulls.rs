@@ -7,7 +7,7 @@ use avro_decode::{Schema, SchemaPath, SchemaPaths, Value};
 
 use crate::Error;
 use crate::avro::inspect::InspectOptions;
-use crate::avro::records::Trees;
+use crate::avro::records::Records;
 
 /// A path of a file's schema, with counts of its values in a sample of the records.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,9 +36,9 @@ pub(super) fn count(
 ) -> Result<(Vec<InspectedPath>, u64), Error> {
     let mut counts = vec![Counts::default(); found.paths.len()];
     let mut sampled = 0;
-    let mut records = Trees::open(file, &options.records())?;
+    let mut records = Records::open_with(file, &options.records())?;
     while sampled < options.sample
-        && let Some(record) = records.next()?
+        && let Some(record) = records.next_value()?
     {
         options.check_cancelled()?;
         let schema = records.schema();
