@@ -42,64 +42,47 @@ impl Interface {
         let mut rest = &*text;
         while let Some((before, option, after)) = next_option(rest) {
             message.push_str(before);
-            message.push_str(&self.option(&option, after));
+            message.push_str(&self.option(option, after));
             // A value that follows is part of the argument.
-            rest = if self == Interface::Python && after.starts_with(" '") {
-                &after[1..]
-            } else {
-                after
-            };
+            let is_value = self == Interface::Python && after.starts_with(" '");
+            rest = &after[usize::from(is_value)..];
         }
         message.push_str(rest);
         message
     }
 
     /// An option by its name in this interface, with its value if it has one.
-    fn option(self, option: &Given<'_>, after: &str) -> String {
-        let Given { name, value } = *option;
+    fn option(self, Given { name, value }: Given<'_>, after: &str) -> String {
+        let is_key = || FEATURE_KEYS.split(' ').any(|key| key == name);
         match (self, value) {
             (Interface::Rust, None) => format!("`{name}`"),
             (Interface::Rust, Some(value)) => format!("`{name}={value}`"),
-            (Interface::Command, value) if FEATURE_KEYS.contains(&name) => match value {
-                None => format!("\"{name}\""),
-                Some(value) => format!("\"{name}\": {value}"),
-            },
+            (Interface::Command, None) if is_key() => format!("\"{name}\""),
+            (Interface::Command, Some(value)) if is_key() => format!("\"{name}\": {value}"),
             (Interface::Command, None | Some("true" | "false")) => flag(name),
-            (Interface::Command, Some(value)) => format!("{} {}", flag(name), unquoted(value)),
+            (Interface::Command, Some(value)) => {
+                format!("{} {}", flag(name), value.trim_matches('"'))
+            }
             // The subject of a sentence.
             (Interface::Python, None) if VERBS.iter().any(|verb| after.starts_with(verb)) => {
                 argument(name).to_owned()
             }
-            (Interface::Python, None) => format!("{}=", argument(name)),
-            (Interface::Python, Some("true")) => format!("{}=True", argument(name)),
-            (Interface::Python, Some("false")) => format!("{}=False", argument(name)),
-            (Interface::Python, Some(value)) => format!("{}={value}", argument(name)),
+            (Interface::Python, value) => {
+                let value = match value {
+                    Some("true") => "True",
+                    Some("false") => "False",
+                    value => value.unwrap_or_default(),
+                };
+                format!("{}={value}", argument(name))
+            }
         }
     }
 }
 
 /// Arguments of features in Python, which are also keys in a features file.
-const FEATURE_KEYS: [&str; 19] = [
-    "allow_missing",
-    "already_sorted",
-    "cast",
-    "default",
-    "dtype",
-    "expression",
-    "hash_buckets",
-    "index_key",
-    "kind",
-    "mask",
-    "rank",
-    "row_mask",
-    "shape",
-    "size",
-    "truncate",
-    "unit",
-    "unknown",
-    "value_key",
-    "vocabulary",
-];
+const FEATURE_KEYS: &str = "allow_missing already_sorted cast default dtype expression hash_buckets \
+                            index_key kind mask rank row_mask shape size truncate unit unknown \
+                            value_key vocabulary";
 
 /// Texts that follow an option that is the subject of a sentence.
 const VERBS: [&str; 3] = [" is ", " must ", " passed "];
@@ -107,10 +90,10 @@ const VERBS: [&str; 3] = [" is ", " must ", " passed "];
 /// The command's flag for an option.
 fn flag(name: &str) -> String {
     match name {
-        "check_files" => "--no-check-files".to_owned(),
-        "out_of_bounds" => "--drop-out-of-bounds".to_owned(),
-        "reader_buffer_size" => "--reader-buffer".to_owned(),
-        "shuffle_buffer_size" => "--shuffle-buffer".to_owned(),
+        "check_files" => "--no-check-files".into(),
+        "out_of_bounds" => "--drop-out-of-bounds".into(),
+        "reader_buffer_size" => "--reader-buffer".into(),
+        "shuffle_buffer_size" => "--shuffle-buffer".into(),
         _ => format!("--{}", name.replace('_', "-")),
     }
 }
@@ -123,13 +106,6 @@ fn argument(name: &str) -> &str {
         "writer_schema" => "schema",
         _ => name,
     }
-}
-
-fn unquoted(value: &str) -> &str {
-    let inner = value.strip_prefix('"');
-    inner
-        .and_then(|value| value.strip_suffix('"'))
-        .unwrap_or(value)
 }
 
 /// An option in backticks: `` `unit` ``, or `` `dtype="bytes"` ``.

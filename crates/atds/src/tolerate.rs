@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use atds_format::Location;
 
@@ -143,30 +143,30 @@ pub struct Tolerated {
 impl Tolerated {
     /// Each counter with the noun that it counts, in the singular if the counter is 1.
     pub fn figures(&self) -> [(u64, &'static str); 4] {
-        let figure = |n, one, several| (n, if n == 1 { one } else { several });
-        [
-            figure(
-                self.trailing_block_bytes,
-                "byte in a block after its records",
-                "bytes in blocks after their records",
-            ),
-            figure(
-                self.trailing_file_bytes,
-                "byte after the last block of a file",
-                "bytes after the last blocks of files",
-            ),
-            figure(
-                self.bad_checksums,
-                "wrong or missing checksum",
-                "wrong or missing checksums",
-            ),
-            figure(
-                self.replaced_texts,
-                "text that is not UTF-8",
-                "texts that are not UTF-8",
-            ),
-        ]
+        let counters = [
+            self.trailing_block_bytes,
+            self.trailing_file_bytes,
+            self.bad_checksums,
+            self.replaced_texts,
+        ];
+        std::array::from_fn(|i| {
+            let (one, several) = Self::NOUNS[i];
+            (counters[i], if counters[i] == 1 { one } else { several })
+        })
     }
+
+    const NOUNS: [(&str, &str); 4] = [
+        (
+            "byte in a block after its records",
+            "bytes in blocks after their records",
+        ),
+        (
+            "byte after the last block of a file",
+            "bytes after the last blocks of files",
+        ),
+        ("wrong or missing checksum", "wrong or missing checksums"),
+        ("text that is not UTF-8", "texts that are not UTF-8"),
+    ];
 
     /// Whether there was no fault.
     pub fn is_empty(&self) -> bool {
@@ -203,19 +203,6 @@ impl FaultLog {
             0..MAX_NAMED_FILES => log::warn!("{file}: passed over: {what}"),
             MAX_NAMED_FILES => log::warn!("more files have faults that are passed over"),
             _ => {}
-        }
-    }
-}
-
-/// Names a file in the log once, even if it has several faults.
-#[derive(Debug, Default)]
-pub(crate) struct NamedOnce(AtomicBool);
-
-impl NamedOnce {
-    #[cold]
-    pub(crate) fn name(&self, log: &FaultLog, file: &Location, what: &str) {
-        if !self.0.swap(true, Relaxed) {
-            log.name(file, what);
         }
     }
 }

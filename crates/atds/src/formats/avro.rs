@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use atds_format::{
@@ -19,7 +20,7 @@ use tensor_batch::RowSlots;
 use crate::avro;
 use crate::avro::file_blocks::framing;
 use crate::avro::plans::{Compiled, Plans};
-use crate::tolerate::{FaultLog, Lenience, NamedOnce};
+use crate::tolerate::{FaultLog, Lenience};
 
 /// Avro container files, read by the features of a data set.
 #[derive(Clone, Debug)]
@@ -88,7 +89,7 @@ impl Opened {
         Ok(Next::Decoder(Arc::new(AvroDecoder {
             compiled: compiled.map_err(|error| Error::format(error.kind))?,
             file: self.clone(),
-            named: NamedOnce::default(),
+            is_named: AtomicBool::new(false),
         })))
     }
 
@@ -242,7 +243,8 @@ impl Blocks for ListedBlocks {
 struct AvroDecoder {
     compiled: Arc<Compiled>,
     file: Opened,
-    named: NamedOnce,
+    /// Whether the log has named the file.
+    is_named: AtomicBool,
 }
 
 /// What a worker uses again and again.
@@ -258,10 +260,9 @@ struct AvroScratch {
 impl AvroDecoder {
     #[cold]
     fn name_fault(&self, what: &str) {
-        let Opened {
-            format, location, ..
-        } = &self.file;
-        self.named.name(&format.log, location, what);
+        if !self.is_named.swap(true, Relaxed) {
+            self.file.format.log.name(&self.file.location, what);
+        }
     }
 }
 
