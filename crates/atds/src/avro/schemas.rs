@@ -1,7 +1,7 @@
 //! The schemas in the headers of files, each read once.
 
 use std::collections::HashMap;
-use std::collections::hash_map::{Entry, RandomState};
+use std::collections::hash_map::RandomState;
 use std::fmt;
 use std::hash::BuildHasher;
 use std::ops::ControlFlow;
@@ -102,20 +102,20 @@ impl FileSchemas {
         };
         let read = || while reading.step(&on_check).is_continue() {};
         // The first file is read alone, so that its schema is kept first.
-        if reading.step(&on_check).is_break() {
-            return reading.into_schemas();
-        }
-        thread::scope(|scope| {
-            for _ in 1..files.len().min(HEADER_THREADS) {
-                // Fewer threads also suffice.
-                let thread = thread::Builder::new().name("atds-headers".to_owned());
-                if thread.spawn_scoped(scope, read).is_err() {
-                    break;
+        if reading.step(&on_check).is_continue() {
+            thread::scope(|scope| {
+                for _ in 1..files.len().min(HEADER_THREADS) {
+                    // Fewer threads also suffice.
+                    let thread = thread::Builder::new().name("atds-headers".to_owned());
+                    if thread.spawn_scoped(scope, read).is_err() {
+                        break;
+                    }
                 }
-            }
-            read();
-        });
-        reading.into_schemas()
+                read();
+            });
+        }
+        let found = reading.found.into_inner();
+        found.unwrap_or_else(PoisonError::into_inner).finish()
     }
 
     /// Each schema's text, after the number of the first file that has it, counted
@@ -197,13 +197,12 @@ impl FromIterator<(usize, Arc<str>)> for FileSchemas {
     /// The schemas of a data set that was built before, each with the number of its
     /// file.
     fn from_iter<I: IntoIterator<Item = (usize, Arc<str>)>>(schemas: I) -> Self {
-        let schemas = schemas.into_iter();
-        let schemas = schemas.map(|(file, text)| FileSchema {
+        let with_text = |(file, text)| FileSchema {
             file,
             text: Some(text),
-        });
+        };
         FileSchemas {
-            schemas: schemas.collect(),
+            schemas: schemas.into_iter().map(with_text).collect(),
             fault: None,
             were_checked: true,
         }
@@ -239,85 +238,74 @@ struct Found {
 impl Reading<'_> {
     /// Reads the next file's header, if there is one to be read.
     fn step(&self, on_check: &impl Fn(usize, usize) -> ControlFlow<()>) -> ControlFlow<()> {
-        let total = self.files.len();
         let mut found = self.found();
         let file = found.next;
         // Files are taken in order, so all files before the first faulty one are read.
-        if found.stopped || file >= total || found.fault.as_ref().is_some_and(|it| file > it.0) {
+        if found.stopped || found.fault.as_ref().is_some_and(|fault| file > fault.0) {
             return ControlFlow::Break(());
         }
+        let Some(path) = self.files.get(file) else {
+            return ControlFlow::Break(());
+        };
         found.next += 1;
         drop(found);
         // Pipes and other special files are not waited for; they are checked when they are opened.
         // The first file is always read, because it determines the columns.
-        if file == 0 || !self.inputs.has(&self.files[file]) {
-            self.read(file);
-        }
+        let once = self.inputs.has(path);
+        let header = (file == 0 || !once).then(|| read_header(path, self.inputs));
         let mut found = self.found();
-        found.checked += 1;
-        let checked = found.checked;
-        let logged = found.logged.get_or_insert_with(Instant::now);
-        let is_due = logged.elapsed() >= LOGGED_EVERY;
-        if is_due {
-            *logged = Instant::now();
+        match header {
+            Some(Ok(header)) => {
+                let hash = self.hasher.hash_one(header.schema());
+                // An input that can be read only once cannot be read again for its schema.
+                found.add(hash, file, header.schema(), once);
+            }
+            Some(Err(error)) if found.fault.as_ref().is_none_or(|fault| file < fault.0) => {
+                found.fault = Some((file, error));
+            }
+            _ => {}
         }
-        drop(found);
-        if is_due {
+        found.checked += 1;
+        let (checked, total) = (found.checked, self.files.len());
+        let logged = found.logged.get_or_insert_with(Instant::now);
+        if logged.elapsed() >= LOGGED_EVERY {
+            *logged = Instant::now();
             log::info!("read the headers of {checked} of {total} files");
         }
+        drop(found);
         let goes_on = on_check(checked, total);
         self.found().stopped |= goes_on.is_break();
         goes_on
     }
 
-    fn read(&self, file: usize) {
-        let path = &self.files[file];
-        let header = match read_header(path, self.inputs) {
-            Ok(header) => header,
-            Err(error) => {
-                let fault = &mut self.found().fault;
-                if fault.as_ref().is_none_or(|(first, _)| file < *first) {
-                    *fault = Some((file, error));
-                }
-                return;
-            }
-        };
-        let text = header.schema();
-        let hash = self.hasher.hash_one(text);
-        // An input that can be read only once cannot be read again for its schema.
-        let once = self.inputs.has(path);
-        let Found { schemas, bytes, .. } = &mut *self.found();
-        match schemas.entry(hash) {
-            Entry::Occupied(mut entry) => {
-                let known = entry.get_mut();
-                known.file = known.file.min(file);
-                if known.text.is_none() && once {
-                    known.text = Some(text.into());
-                }
-            }
-            Entry::Vacant(entry) => {
-                *bytes = bytes.saturating_add(text.len());
-                let text = (once || *bytes <= MAX_SCHEMA_BYTES).then(|| text.into());
-                entry.insert(FileSchema { file, text });
-            }
-        }
-    }
-
     fn found(&self) -> MutexGuard<'_, Found> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    fn into_schemas(self) -> FileSchemas {
-        let found = self.found.into_inner();
-        let found = found.unwrap_or_else(PoisonError::into_inner);
-        let fault = if found.stopped {
+impl Found {
+    /// Adds the schema of a file. The text is kept if it `must` be, or if there is memory for it.
+    fn add(&mut self, hash: u64, file: usize, text: &str, must: bool) {
+        let known = self.schemas.entry(hash).or_insert_with(|| {
+            self.bytes = self.bytes.saturating_add(text.len());
+            let text = (self.bytes <= MAX_SCHEMA_BYTES).then(|| text.into());
+            FileSchema { file, text }
+        });
+        known.file = known.file.min(file);
+        if must {
+            known.text.get_or_insert_with(|| text.into());
+        }
+    }
+
+    fn finish(self) -> FileSchemas {
+        let fault = if self.stopped {
             Some((0, stopped()))
         } else {
-            found.fault
+            self.fault
         };
         let before = fault.as_ref().map_or(usize::MAX, |(file, _)| *file);
-        let schemas = found.schemas.into_values();
-        let mut schemas: Vec<_> = schemas.filter(|schema| schema.file < before).collect();
+        let mut schemas: Vec<_> = self.schemas.into_values().collect();
+        schemas.retain(|schema| schema.file < before);
         schemas.sort_by_key(|schema| schema.file);
         FileSchemas {
             schemas,
