@@ -130,7 +130,7 @@ pub enum ErrorKind {
     /// the feature has no default and no mask.
     #[error(
         "the shape {shape} is {}: for lists of several lengths give a `default` or a `mask`",
-        Other(first)
+        expected(first)
     )]
     ShapesDiffer {
         /// The shape of the record's lists.
@@ -315,21 +315,15 @@ impl Error {
 }
 
 /// The expected shape, in the message about the shape of a record.
-struct Other<'a>(&'a Option<Box<(Place, RowShape)>>);
-
-impl fmt::Display for Other<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.as_deref() {
-            None => f.write_str("not that of the feature"),
-            Some((place, shape)) => {
-                write!(f, "not {shape}, the shape of the first record of the batch")?;
-                match place.location {
-                    None => write!(f, ", message {}", place.record.unwrap_or(0)),
-                    Some(_) => write!(f, " ({place})"),
-                }
-            }
-        }
-    }
+fn expected(first: &Option<Box<(Place, RowShape)>>) -> String {
+    let Some((place, shape)) = first.as_deref() else {
+        return "not that of the feature".to_owned();
+    };
+    let place = match place.location {
+        None => format!(", message {}", place.record.unwrap_or(0)),
+        Some(_) => format!(" ({place})"),
+    };
+    format!("not {shape}, the shape of the first record of the batch{place}")
 }
 
 /// Text from data is shown as [`printable`].

@@ -1,6 +1,5 @@
 //! Errors that only Avro has.
 
-use std::fmt;
 use std::path::Path;
 
 use atds_features::words;
@@ -30,7 +29,7 @@ pub enum ErrorKind {
     Plan(Box<PlanError>),
     /// A feature asks for a field or a union branch that the file's schema lacks, and has no
     /// default and no mask. Or all schemas lack it.
-    #[error("{error}{}", Remedy(found_in))]
+    #[error("{error}{}", remedy(found_in))]
     MissingField {
         /// The error of the missing field or branch.
         error: Box<PlanError>,
@@ -62,7 +61,7 @@ pub enum ErrorKind {
     /// A schema from which no feature can be inferred.
     #[error(
         "nothing can be inferred: the schema is {schema_type}{}",
-        NothingIn(left_out)
+        nothing_in(left_out)
     )]
     NoFeatures {
         /// The type of the schema.
@@ -110,22 +109,17 @@ pub enum ErrorKind {
     },
 }
 
-/// Displays advice about a field that a schema lacks. Holds the file whose schema has the field, if
-/// any.
-struct Remedy<'a>(&'a Option<String>);
-
-impl fmt::Display for Remedy<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(other) => write!(
-                f,
-                "; {other} has it: give the feature a `default` or a `mask`, or read all \
-                 files with a `reader_schema` that has a default for the field",
-            ),
-            None => f.write_str(
-                " (a `default` or a `mask` fills a field that some of the schemas lack, not one \
-                 that all of them lack: a `reader_schema` can add the field)",
-            ),
+/// Advice about a field that a schema lacks. `found_in` is a file whose schema has the field, if any.
+fn remedy(found_in: &Option<String>) -> String {
+    match found_in {
+        Some(other) => format!(
+            "; {other} has it: give the feature a `default` or a `mask`, or read all files with a \
+             `reader_schema` that has a default for the field"
+        ),
+        None => {
+            " (a `default` or a `mask` fills a field that some of the schemas lack, not one that \
+                 all of them lack: a `reader_schema` can add the field)"
+                .to_owned()
         }
     }
 }
@@ -134,19 +128,13 @@ impl fmt::Display for Remedy<'_> {
 const MAX_LISTED: usize = 8;
 
 /// The values of a schema without any feature.
-struct NothingIn<'a>(&'a [LeftOut]);
-
-impl fmt::Display for NothingIn<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, left_out) in self.0.iter().take(MAX_LISTED).enumerate() {
-            let before = if i == 0 { "; in it " } else { ", " };
-            write!(f, "{before}{}", left_out.in_words())?;
-        }
-        match self.0.len() {
-            0 => f.write_str(", which holds no value"),
-            len if len > MAX_LISTED => write!(f, " and {} more", len - MAX_LISTED),
-            _ => Ok(()),
-        }
+fn nothing_in(left_out: &[LeftOut]) -> String {
+    let listed = left_out.iter().take(MAX_LISTED).map(LeftOut::in_words);
+    let listed = listed.collect::<Vec<_>>().join(", ");
+    match left_out.len() {
+        0 => ", which holds no value".to_owned(),
+        len if len > MAX_LISTED => format!("; in it {listed} and {} more", len - MAX_LISTED),
+        _ => format!("; in it {listed}"),
     }
 }
 

@@ -147,7 +147,19 @@ impl Plans {
         let plan = Plan::compile(&Arc::new(parsed), &self.features, &options);
         let plan = Arc::new(plan.map_err(|error| self.refused(known, error).in_file(file))?);
         known.meanings = plan.meanings().clone();
-        self.log_absent(known, &plan, file);
+        for Absent {
+            error, expression, ..
+        } in plan.absent()
+        {
+            let key = (error.feature.clone(), expression.clone());
+            if known.logged.insert(key) {
+                let file = file.display();
+                log::log!(
+                    self.lacking,
+                    "{file}: {error}; its values are missing there"
+                );
+            }
+        }
         known.note(&plan, file);
         if known.bytes.saturating_add(schema.len()) > MAX_SCHEMA_BYTES {
             known.by_schema.clear();
@@ -162,15 +174,11 @@ impl Plans {
     /// The error of features that do not fit a file's schema.
     #[cold]
     fn refused(&self, known: &Known, error: PlanError) -> Error {
-        let error = Box::new(error);
         match &known.first {
             Some(first) if may_be_covered(&error, &self.features) => {
-                Error::new(avro::ErrorKind::MissingField {
-                    error,
-                    found_in: Some(quoted(first)),
-                })
+                Error::new(missing(&error, Some(first)))
             }
-            _ => Error::new(avro::ErrorKind::Plan(error)),
+            _ => Error::new(avro::ErrorKind::Plan(Box::new(error))),
         }
     }
 
@@ -192,30 +200,11 @@ impl Plans {
         let later = schemas.texts(files).skip(number + 1).take(TRIED_LATER);
         for (file, text) in later {
             if text.is_ok_and(|text| self.add(&text, &files[file]).is_ok()) {
-                let kind = avro::ErrorKind::MissingField {
-                    error: lacking.clone(),
-                    found_in: Some(quoted(&files[file])),
-                };
-                let kind = kind.into();
+                let kind = missing(lacking, Some(&files[file])).into();
                 return Error { kind, ..error };
             }
         }
         error
-    }
-
-    /// Logs the fields that a file lacks, once for each expression.
-    fn log_absent(&self, known: &mut Known, plan: &Plan, file: &Path) {
-        for absent in plan.absent() {
-            let error = &absent.error;
-            let key = (error.feature.clone(), absent.expression.clone());
-            if known.logged.insert(key) {
-                let file = file.display();
-                log::log!(
-                    self.lacking,
-                    "{file}: {error}; its values are missing there"
-                );
-            }
-        }
     }
 }
 
@@ -239,11 +228,8 @@ impl Known {
         let absent = plan.absent();
         if self.first.is_none() {
             self.first = Some(file.to_owned());
-            self.absent = absent
-                .iter()
-                .cloned()
-                .map(|one| (one, file.to_owned()))
-                .collect();
+            let absent = absent.iter().cloned();
+            self.absent = absent.map(|one| (one, file.to_owned())).collect();
             return;
         }
         self.absent.retain_mut(|(before, first)| {
@@ -267,10 +253,16 @@ fn quoted(path: &Path) -> String {
 /// The error for an expression whose values no schema has.
 #[cold]
 pub(crate) fn missing_everywhere(absent: &Absent) -> Error {
-    Error::new(avro::ErrorKind::MissingField {
-        error: Box::new(absent.error.clone()),
-        found_in: None,
-    })
+    Error::new(missing(&absent.error, None))
+}
+
+/// The error of a field that a schema lacks, and the file that has it, if one has.
+#[cold]
+fn missing(error: &PlanError, found_in: Option<&Path>) -> avro::ErrorKind {
+    avro::ErrorKind::MissingField {
+        error: Box::new(error.clone()),
+        found_in: found_in.map(quoted),
+    }
 }
 
 /// The meanings of columns in the reader's schema; empty without one.
@@ -302,15 +294,10 @@ pub(crate) fn options_for(
 /// The schema of a file; with `strict` it must follow the specification.
 pub(crate) fn parse_by(text: &str, strict: bool) -> Result<Schema, Error> {
     let schema = parse_text(text)?;
-    let faults = if strict {
-        not_by_the_specification(&schema)
-    } else {
-        Vec::new()
-    };
-    match faults.into_iter().next() {
-        Some(error) => Err(Error::new(avro::ErrorKind::Schema(error))),
-        None => Ok(schema),
+    if strict && let Some(fault) = not_by_the_specification(&schema).into_iter().next() {
+        return Err(Error::new(avro::ErrorKind::Schema(fault)));
     }
+    Ok(schema)
 }
 
 /// The first [`MAX_DEVIATIONS`] names, attributes and defaults of a schema that break the
