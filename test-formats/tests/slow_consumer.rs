@@ -60,7 +60,7 @@ fn largest_share(threads: usize) -> f64 {
         batch.unwrap();
         thread::sleep(Duration::from_millis(10));
     }
-    let rows = batches.stats().worker_rows;
+    let rows = batches.stats().thread_records;
     println!("{threads} threads: {rows:?}");
     let most = rows.iter().max().unwrap();
     *most as f64 / rows.iter().sum::<u64>() as f64
@@ -81,7 +81,7 @@ fn few_batches_start_few_threads() {
     for batch in batches.by_ref() {
         batch.unwrap();
     }
-    let rows = batches.stats().worker_rows;
+    let rows = batches.stats().thread_records;
     assert_eq!(rows.iter().sum::<u64>(), 8 * 64);
     assert!(rows.len() <= 16, "{rows:?}");
 }

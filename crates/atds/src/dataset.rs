@@ -340,7 +340,7 @@ pub struct Batches {
     batches: atds_pipeline::Batches,
     /// Why the iteration could not begin: it has no batches.
     failed: Option<Error>,
-    stats: StatsHandle,
+    files: Arc<IterationFiles>,
     is_over: bool,
 }
 
@@ -371,8 +371,6 @@ impl Batches {
             mappings: run.mmap.then(|| caches.mappings.clone()),
             inputs: settings.inputs.clone(),
             shuffle_blocks: run.pipeline.shuffle_blocks,
-            trailing_bytes: 0.into(),
-            mapped_peak: 0.into(),
         });
         let mut options = run.pipeline.clone();
         options.threads = match run.cores {
@@ -380,7 +378,6 @@ impl Batches {
             None => run.threads.number(),
         };
         options.automatic = !matches!(run.threads, Threads::Fixed(_));
-        let threads = options.threads;
         let mut pipeline = Pipeline::new(settings.plans.spec().clone(), files.clone(), options);
         pipeline = pipeline.with_costs(caches.costs.clone());
         if run.keep_threads {
@@ -391,32 +388,28 @@ impl Batches {
             Some(_) => pipeline.iter(0..0),
         };
         Batches {
-            stats: StatsHandle {
-                pipeline: batches.stats_handle(),
-                files,
-                threads,
-            },
             batches,
             failed,
+            files,
             is_over: false,
         }
     }
 
     /// Figures up to now.
     pub fn stats(&self) -> Stats {
-        self.stats.stats()
+        self.batches.stats()
     }
 
     /// The figures from any thread, also while this one waits for a batch and
     /// after the iteration is dropped.
     pub fn stats_handle(&self) -> StatsHandle {
-        self.stats.clone()
+        self.batches.stats_handle()
     }
 
     /// What each thread does now, or waits for, see
     /// [`StatsHandle::describe_waits`].
     pub fn describe_waits(&self) -> String {
-        self.stats.describe_waits()
+        self.batches.describe_waits()
     }
 
     /// The next item of the iterator, or [`Poll::Pending`] if it is not ready after `timeout`; then
@@ -429,7 +422,7 @@ impl Batches {
         if matches!(next, Poll::Ready(None | Some(Err(_)))) {
             self.end();
         }
-        next.map_err(|error| self.stats.files.error(error))
+        next.map_err(|error| self.files.error(error))
     }
 
     /// Ends the iteration: stops its threads, and waits for them at most for `timeout`. Returns
@@ -447,7 +440,7 @@ impl Batches {
         if !std::mem::replace(&mut self.is_over, true) {
             let tolerated = self.stats().tolerated;
             if !tolerated.is_empty() {
-                log::warn!("passed over in all: {}", tolerated.text());
+                log::warn!("passed over in all: {tolerated}");
             }
         }
     }

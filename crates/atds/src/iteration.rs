@@ -3,7 +3,6 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use atds_features::words::counted;
 use atds_format::{ByteSource, Format, Location};
@@ -25,10 +24,6 @@ pub(crate) struct IterationFiles {
     pub(crate) inputs: Arc<OnceInputs>,
     /// Whether blocks are read in another order than the file's.
     pub(crate) shuffle_blocks: bool,
-    /// Number of bytes after the last blocks of files that were left out.
-    pub(crate) trailing_bytes: AtomicU64,
-    /// The most bytes that were mapped at a time.
-    pub(crate) mapped_peak: AtomicU64,
 }
 
 impl atds_pipeline::Files for IterationFiles {
@@ -43,9 +38,6 @@ impl atds_pipeline::Files for IterationFiles {
     fn source(&self, file: usize) -> io::Result<Arc<dyn ByteSource>> {
         let path = &self.files[file];
         let source = open(path, self.mappings.as_ref(), &self.inputs)?;
-        if let Some(mappings) = &self.mappings {
-            self.mapped_peak.fetch_max(mappings.bytes(), Relaxed);
-        }
         match self.inputs.packed.packing(path) {
             Some(packing) if self.shuffle_blocks => {
                 let reason = NO_SHUFFLING;
@@ -59,12 +51,15 @@ impl atds_pipeline::Files for IterationFiles {
         self.format.clone()
     }
 
-    fn framed(&self, file: usize, trailing_bytes: u64) {
-        if trailing_bytes > 0 {
-            self.trailing_bytes.fetch_add(trailing_bytes, Relaxed);
-            let what = counted(trailing_bytes, "byte") + " after the last block";
-            self.format.log.name(&self.location(file), &what);
-        }
+    fn mapped_bytes(&self) -> u64 {
+        self.mappings
+            .as_ref()
+            .map_or(0, |mappings| mappings.bytes())
+    }
+
+    fn left_out(&self, file: usize, trailing_bytes: u64) {
+        let what = counted(trailing_bytes, "byte") + " after the last block";
+        self.format.log.name(&self.location(file), &what);
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use bytes::Bytes;
 use tensor_batch::RowSlots;
 
-use crate::{Error, Scratch};
+use crate::{Error, Scratch, Tally};
 
 /// Turns payloads into rows. One value decodes all blocks of one schema.
 ///
@@ -177,32 +177,5 @@ impl Prepared {
 impl fmt::Debug for Prepared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Prepared({} bytes)", self.bytes)
-    }
-}
-
-/// Number of values and bytes that were passed over, by the user's choice.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Tally {
-    /// Sparse entries with an index outside their dimension.
-    pub dropped_entries: u64,
-    /// Lists that were truncated to their dimension.
-    pub truncated_lists: u64,
-    /// Texts that are not UTF-8, read with replacement characters.
-    pub replaced_texts: u64,
-    /// Blocks with a wrong checksum.
-    pub bad_checksums: u64,
-    /// Bytes after the last record of blocks.
-    pub trailing_block_bytes: u64,
-}
-
-impl Tally {
-    /// Adds `other`.
-    pub fn add(&mut self, other: &Tally) {
-        self.dropped_entries += other.dropped_entries;
-        self.truncated_lists += other.truncated_lists;
-        self.replaced_texts += other.replaced_texts;
-        self.bad_checksums += other.bad_checksums;
-        self.trailing_block_bytes += other.trailing_block_bytes;
     }
 }

@@ -10,9 +10,10 @@ mod place;
 mod push_buffer;
 mod scratch;
 mod source;
+mod tally;
 
 pub use blocks::{BlockDesc, Blocks, Next, Payload};
-pub use decoder::{Decoded, Decoder, Pos, PrepareJob, Prepared, Tally, Upcoming};
+pub use decoder::{Decoded, Decoder, Pos, PrepareJob, Prepared, Upcoming};
 pub use error::{Error, ErrorKind};
 pub use format::{FileInfo, Format, Match};
 pub use location::Location;
@@ -20,3 +21,4 @@ pub use place::Place;
 pub use push_buffer::PushBuffer;
 pub use scratch::Scratch;
 pub use source::{Access, BufferPool, ByteSource, CancelFlag, Completion, ReadBuffer};
+pub use tally::{Tally, Tolerated};

@@ -28,7 +28,11 @@ pub trait Files: Send + Sync + fmt::Debug {
     /// The format of file `file`.
     fn format(&self, file: usize) -> Arc<dyn Format>;
 
-    /// Called when all bytes of file `file` were framed, with the number of bytes after its last
-    /// block that were left out.
-    fn framed(&self, _file: usize, _trailing_bytes: u64) {}
+    /// Number of bytes that the sources have mapped now.
+    fn mapped_bytes(&self) -> u64 {
+        0
+    }
+
+    /// Called when bytes after the last block of file `file` were left out.
+    fn left_out(&self, _file: usize, _trailing_bytes: u64) {}
 }

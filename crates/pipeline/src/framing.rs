@@ -116,6 +116,15 @@ impl Framing {
         Ok(())
     }
 
+    /// Notes that all bytes of a file were framed.
+    fn framed(&self, file: usize, trailing_bytes: u64) {
+        if trailing_bytes > 0 {
+            let counters = &self.flow.counters;
+            counters.note(|noted| noted.stats.tolerated.trailing_file_bytes += trailing_bytes);
+            self.files.left_out(file, trailing_bytes);
+        }
+    }
+
     /// Reads a file from its start to its end, or the part of it that a slice has.
     fn whole_file(
         &mut self,
@@ -150,7 +159,7 @@ impl Framing {
         if end.is_some_and(|end| found >= end) {
             return Ok(());
         }
-        self.files.framed(file, opened.blocks.trailing_bytes());
+        self.framed(file, opened.blocks.trailing_bytes());
         check_records(&opened.location, part, found)
     }
 
@@ -175,7 +184,7 @@ impl Framing {
                 }
             }
         }
-        self.files.framed(file, opened.blocks.trailing_bytes());
+        self.framed(file, opened.blocks.trailing_bytes());
         let counts = all.iter().map(|framed| framed.desc.records);
         let found = counts.fold(0, u64::saturating_add);
         if damage.is_none() {
@@ -211,7 +220,7 @@ impl Framing {
     ) -> Result<(), Stop> {
         let Framed { desc, context } = framed;
         self.flow.counters.note(|Noted { stats, .. }| {
-            stats.file_bytes = stats.file_bytes.saturating_add(desc.file_bytes);
+            stats.raw_bytes = stats.raw_bytes.saturating_add(desc.file_bytes);
         });
         let block = Arc::new(Block::new(desc, context.clone(), payload));
         let rows = block.records.min(self.options.batch_size as u64);

@@ -257,7 +257,7 @@ impl Batches {
                     let rows = batch.rows() as u64;
                     counters.note(|Noted { stats, .. }| {
                         stats.records += rows;
-                        stats.batches += 1;
+                        stats.steps += 1;
                     });
                     Poll::Ready(Some(Ok(batch)))
                 }
@@ -313,7 +313,7 @@ impl fmt::Debug for Batches {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let stats = self.stats();
         f.debug_struct("Batches")
-            .field("batches", &stats.batches)
+            .field("steps", &stats.steps)
             .field("records", &stats.records)
             .field("is_over", &self.is_over)
             .finish_non_exhaustive()

@@ -145,7 +145,9 @@ impl Context {
         }
         let took = start.elapsed();
         self.other_time += took;
-        self.flow.counters.note(|noted| noted.stats.prepare += took);
+        self.flow
+            .counters
+            .note(|noted| noted.stats.decompress += took);
         done
     }
 

@@ -1,10 +1,11 @@
 //! Figures of an iteration, as its threads write them.
 
+use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use atds_format::Tally;
+use atds_format::{Tally, Tolerated};
 use atds_sched::{Costs, Schedule};
 
 use crate::Options;
@@ -19,60 +20,90 @@ pub struct Stats {
     /// Number of records in the batches given out.
     pub records: u64,
     /// Number of batches given out.
-    pub batches: u64,
-    /// Bytes in files of the blocks that were read.
-    pub file_bytes: u64,
-    /// Bytes of prepared payloads.
-    pub prepared_bytes: u64,
+    pub steps: u64,
+    /// Bytes of the blocks that were read, as stored in the files.
+    pub raw_bytes: u64,
+    /// Bytes of the blocks that were prepared: decompressed.
+    pub decompressed_bytes: u64,
     /// Number of records in the blocks that were prepared.
     pub prepared_records: u64,
-    /// Time that the planning thread waited for bytes, with nothing else to do for workers.
+    /// Time that the pipeline waited for bytes, with nothing else to do for workers.
     pub read_wait: Duration,
-    /// Time spent preparing, of all workers together.
-    pub prepare: Duration,
+    /// Time spent preparing blocks, which is decompressing them, of all workers together.
+    pub decompress: Duration,
     /// Time spent decoding, of all workers together.
     pub decode: Duration,
-    /// Time that finished batches waited for the consumer, with nothing left to do for workers.
+    /// Time that the pipeline waited for the consumer to take a batch, with nothing left to do for
+    /// workers.
     pub consumer_wait: Duration,
     /// Time that the consumer waited for a batch.
     pub batch_wait: Duration,
-    /// Time since the iteration began, or that it took.
+    /// Time since the iteration began; once it has ended, its duration.
     pub elapsed: Duration,
-    /// What was passed over.
-    pub tally: Tally,
-    /// Number of records that were left over at the end of epochs.
+    /// Number of workers: threads that decompress and decode.
+    pub threads: usize,
+    /// For each worker that was started, the number of records that it has decoded.
+    pub thread_records: Vec<u64>,
+    /// Sparse entries dropped for an index outside their dimension.
+    pub dropped_entries: u64,
+    /// Lists of truncated features that were longer than their dimension, and were truncated.
+    pub truncated_lists: u64,
+    /// Records left over at the end of epochs, where remainders are dropped.
     pub dropped_records: u64,
-    /// For each worker that was started, the number of rows that it has decoded.
-    pub worker_rows: Vec<u64>,
-    /// What was decided, and why; `None` before the first batch.
-    pub schedule: Option<Schedule>,
-    /// The most memory in bytes that was held at a time.
+    /// Counters of the faults that are tolerated.
+    pub tolerated: Tolerated,
+    /// Peak memory in bytes of compressed and decompressed blocks and of batches.
     pub memory_peak: u64,
+    /// Peak memory in bytes of the window: blocks with unread records, including decompressed data
+    /// and mapped blocks.
+    pub window_peak: u64,
     /// The limit on `memory_peak`.
     pub memory_limit: u64,
-    /// The most memory in bytes of the blocks that a batch was drawn from: of their payloads, prepared
-    /// where a batch has read them.
-    pub window_peak: u64,
+    /// Peak size in bytes of mapped files, if files are mapped. The system reclaims this memory
+    /// when needed, so it does not count towards the limit.
+    pub mapped_peak: u64,
+    /// What was decided from measured costs, and why; `None` before the first batch.
+    pub schedule: Option<Schedule>,
     /// Number of ops that were run again, since memory was missing.
     pub repeated_ops: u64,
 }
 
+impl Stats {
+    /// Records a second, over the whole time.
+    pub fn records_per_s(&self) -> f64 {
+        self.records as f64 / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+
+    fn add(&mut self, tally: &Tally) {
+        self.dropped_entries += tally.dropped_entries;
+        self.truncated_lists += tally.truncated_lists;
+        self.tolerated.add(&tally.tolerated);
+    }
+}
+
 /// Reads the figures of one iteration, from any thread and after the iteration.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct StatsHandle {
     pub(crate) counters: Arc<Counters>,
     /// Its memory does not outlive the iteration.
     pub(crate) flow: Weak<Flow>,
 }
 
+impl fmt::Debug for StatsHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Stats { steps, records, .. } = self.stats();
+        write!(f, "StatsHandle {{ steps: {steps}, records: {records} }}")
+    }
+}
+
 impl StatsHandle {
-    /// Figures up to now.
+    /// Figures up to now, or of the whole iteration once it has ended.
     pub fn stats(&self) -> Stats {
         self.counters.snapshot()
     }
 
-    /// What each thread does now, or waits for, see
-    /// [`Batches::describe_waits`](crate::Batches::describe_waits).
+    /// What each thread does now, or waits for, and what holds how much memory: some lines for people.
+    /// It waits for no thread of the iteration, so it can be called while the iteration is stuck.
     pub fn describe_waits(&self) -> String {
         match self.flow.upgrade() {
             Some(flow) => flow.describe(),
@@ -129,21 +160,21 @@ impl Counters {
 
     pub(crate) fn add_rows(&self, worker: usize, rows: u64, decoding: Duration, tally: &Tally) {
         self.note(|Noted { stats, .. }| {
-            stats.worker_rows[worker] += rows;
+            stats.thread_records[worker] += rows;
             stats.decode += decoding;
-            stats.tally.add(tally);
+            stats.add(tally);
         });
     }
 
     pub(crate) fn add_prepared(&self, bytes: u64, records: u64) {
         self.note(|Noted { stats, .. }| {
-            stats.prepared_bytes += bytes;
+            stats.decompressed_bytes += bytes;
             stats.prepared_records += records;
         });
     }
 
     pub(crate) fn add_tally(&self, tally: &Tally) {
-        self.note(|noted| noted.stats.tally.add(tally));
+        self.note(|noted| noted.stats.add(tally));
     }
 
     pub(crate) fn add_dropped_records(&self, records: u64) {
@@ -171,6 +202,7 @@ impl Counters {
         let threads = (threads, self.workers, self.is_automatic);
         let op_time = op_time(self.workers);
         Stats {
+            threads: self.workers,
             schedule: self.costs.schedule(threads, op_time, self.batch_rows, pace),
             memory_peak: self.memory.peak(),
             memory_limit: self.memory.limit(),

@@ -11,8 +11,8 @@ use crate::avro::records::RecordOptions;
 use crate::builder::{check_depth, check_reading};
 use crate::files::local_path;
 use crate::source::Stop;
-use crate::tolerate::{Tolerate, Tolerated};
-use crate::{Error, avro};
+use crate::stats::Tolerated;
+use crate::{Error, Tolerate, avro};
 
 /// Reads the records of a file. The caller decodes each record.
 pub(crate) struct RecordReader {
@@ -121,8 +121,8 @@ impl RecordReader {
         self.tolerated.trailing_file_bytes = self.blocks.trailing_bytes();
         self.tolerated.bad_checksums = self.blocks.bad_checksums();
         if !self.tolerated.is_empty() {
-            let (path, text) = (self.path().display(), self.tolerated.text());
-            log::warn!("{path}: passed over: {text}");
+            let (path, tolerated) = (self.path().display(), &self.tolerated);
+            log::warn!("{path}: passed over: {tolerated}");
         }
     }
 }

@@ -327,7 +327,7 @@ impl Decoder for AvroDecoder {
             self.name_fault("a block with a wrong checksum, or without one");
             let mut good = jobs.iter_mut().filter_map(|job| job.result.as_mut().ok());
             if let Some((_, tally)) = good.next() {
-                tally.bad_checksums += bad_checksums;
+                tally.tolerated.bad_checksums += bad_checksums;
             }
         }
     }
@@ -361,7 +361,7 @@ impl Decoder for AvroDecoder {
         let mut tally = Tally::default();
         tally.dropped_entries = done.dropped;
         tally.truncated_lists = done.truncated;
-        tally.replaced_texts = done.replaced;
+        tally.tolerated.replaced_texts = done.replaced;
         let pos = Pos {
             record: at.record + records,
             at: done.position as u64,
@@ -374,7 +374,7 @@ impl Decoder for AvroDecoder {
         let mut tally = Tally::default();
         if left > 0 && self.file.format.lenience.tolerate.trailing_block_bytes {
             self.name_fault("bytes left in a block after its records");
-            tally.trailing_block_bytes = left as u64;
+            tally.tolerated.trailing_block_bytes = left as u64;
         } else if left > 0 {
             let records = at.record;
             let error = Error::format(avro::ErrorKind::TrailingBytes { records, left });

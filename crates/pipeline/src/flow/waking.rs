@@ -89,8 +89,8 @@ impl Flow {
     /// Says that worker `worker` has begun to look for work.
     pub(crate) fn begin_worker(&self, worker: usize) {
         self.counters.note(|Noted { stats, .. }| {
-            let begun = stats.worker_rows.len().max(worker + 1);
-            stats.worker_rows.resize(begun, 0);
+            let begun = stats.thread_records.len().max(worker + 1);
+            stats.thread_records.resize(begun, 0);
         });
         self.lock().looking -= 1;
     }

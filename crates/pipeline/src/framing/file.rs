@@ -54,6 +54,10 @@ impl Framing {
             .files
             .source(file)
             .map_err(|error| Error::new(ErrorKind::Io(Arc::new(error))).in_file(&location))?;
+        let mapped = self.files.mapped_bytes();
+        self.flow.counters.note(|noted| {
+            noted.stats.mapped_peak = noted.stats.mapped_peak.max(mapped);
+        });
         let fetcher = Fetcher::new(source, self.read_size, self.pool.clone(), self.flow.clone())?;
         let info = FileInfo {
             location: &location,
