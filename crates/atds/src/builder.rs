@@ -392,15 +392,11 @@ impl DatasetBuilder {
             Some(reader) => infer_features(reader)?,
             None => schemas.infer(files)?,
         };
-        let (memory_limit, lenience) = (self.run.pipeline.memory_limit, self.run.lenience);
-        let max_block_bytes = usize::try_from(memory_limit).unwrap_or(usize::MAX);
         let options = SampleOptions {
             records: self.sample_records,
             plan: &self.plan,
-            lenience: Lenience {
-                max_block_bytes: max_block_bytes.min(lenience.max_block_bytes),
-                ..lenience
-            },
+            lenience: self.run.lenience,
+            memory_limit: self.run.pipeline.memory_limit,
             inputs: self.files.inputs(),
         };
         sample_lengths(&mut inferred, files, &options);

@@ -91,7 +91,7 @@ pub(crate) struct SharedCaches {
 impl SharedCaches {
     pub(crate) fn new(memory_limit: u64) -> Self {
         SharedCaches {
-            buffers: Arc::default(),
+            buffers: Arc::new(BufferPool::new(memory_limit)),
             mappings: Arc::new(Mappings::new(memory_limit)),
             threads: Arc::default(),
             costs: Arc::default(),

@@ -205,7 +205,10 @@ pub enum DecodeErrorKind {
     DefaultsTooLarge,
     /// The columns take more than [`RowSlots::room`](tensor_batch::RowSlots::room) allows.
     #[error("the columns need more memory than there is")]
-    NoRoom,
+    NoRoom {
+        /// Bytes that the value needs at least; 0 if the columns have more than they may.
+        needed: usize,
+    },
     /// A value is null, and the feature has no default and no mask.
     #[error("a null, where the feature has neither a `default` nor a `mask`")]
     Null,

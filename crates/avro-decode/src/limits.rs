@@ -67,6 +67,10 @@ pub const MAX_PLAN_PARTS: usize = 1 << 20;
 /// Maximum number of items in arrays that are read before the sizes of columns are looked at.
 pub(crate) const MAX_UNCHECKED_ITEMS: usize = 1 << 14;
 
+/// Maximum number of bytes of records, or of one value, that are read before the sizes of columns are
+/// looked at.
+pub(crate) const MAX_UNCHECKED_BYTES: usize = 1 << 16;
+
 /// Minimum size of a batch in bytes for prefetching the memory that is written next. Smaller
 /// batches stay in the caches of a core, together with the batches that they alternate with.
 pub(crate) const LARGE_BATCH_BYTES: usize = 2 << 20;

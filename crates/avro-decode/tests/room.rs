@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use avro_decode::{DecodeErrorKind, Feature, Features, Plan, PlanOptions, Schema};
-use tensor_batch::{BatchBuilder, DType, Layout};
+use avro_decode::{DecodeErrorKind, Feature, Features, Fill, Plan, PlanOptions, Schema};
+use tensor_batch::{BatchBuilder, DType, Layout, Scalar};
 
 /// Bytes that columns may take, and the items of the lists: at least a hundred times as many bytes.
 const ROOM: usize = 100 << 10;
@@ -68,6 +68,50 @@ fn long_lists_end_where_there_is_no_room() {
             indices,
         ),
     ];
+    // Strings that the items do not count, and entries that are written when the row ends.
+    let symbol = "s".repeat(1_000);
+    let long_enum = format!(r#"{{"type": "enum", "name": "E", "symbols": ["{symbol}"]}}"#);
+    let default = Fill::Scalar(Scalar::String(symbol.into_bytes()));
+    let few = |item: &[u8]| array(20_000, 20_000, item);
+    let short = [&long(16)[..], &[b's'; 16]].concat();
+    let large = [long(50 * ROOM), vec![b's'; 50 * ROOM]].concat();
+    let large_ones = [
+        long(100),
+        [long(ROOM), vec![b's'; ROOM]].concat().repeat(100),
+        vec![0],
+    ];
+    let fixed = r#"{"type": "fixed", "name": "F", "size": 16, "logicalType": "uuid"}"#;
+    let text = list(r#""string""#);
+    let dense = |shape: &[usize]| Feature::dense("x", shape, DType::String);
+    let entries = list(
+        r#"{"type": "record", "name": "S", "fields": [
+            {"name": "i", "type": "long"}, {"name": "v", "type": "boolean"}]}"#,
+    );
+    let keys = Feature::sparse_keys("x", &["i"], "v", &[-1], DType::Bool);
+    let cases = cases.into_iter().chain([
+        (r#""string""#.to_owned(), dense(&[]), large.clone()),
+        (
+            r#"["null", "string"]"#.to_owned(),
+            dense(&[]).with_default(default.clone()),
+            [vec![2], large].concat(),
+        ),
+        (text.clone(), dense(&[100]), large_ones.concat()),
+        (
+            text.clone(),
+            ragged(varlen(DType::String)),
+            large_ones.concat(),
+        ),
+        (text.clone(), ragged(varlen(DType::String)), one(&short)),
+        (text, coo(varlen(DType::String)), many(&short)),
+        (list(fixed), ragged(varlen(DType::String)), one(&[7; 16])),
+        (list(&long_enum), ragged(varlen(DType::String)), few(&[0])),
+        (
+            list(r#"["null", "string"]"#),
+            ragged(varlen(DType::String)).with_default(default),
+            few(&[0]),
+        ),
+        (entries, keys, one(&[2, 0])),
+    ]);
     for (kind, feature, data) in cases {
         let schema = format!(
             r#"{{"type": "record", "name": "R", "fields": [{{"name": "x", "type": {kind}}}]}}"#
@@ -88,12 +132,44 @@ fn long_lists_end_where_there_is_no_room() {
             slots.set_room(ROOM);
             let error = plan.execute(&data, 0, 1, slots).expect_err(&of);
             assert!(
-                matches!(error.kind, DecodeErrorKind::NoRoom),
+                matches!(error.kind, DecodeErrorKind::NoRoom { .. }),
                 "{error}: {of}"
             );
             // What is written between two looks is a few times 16,384 items.
             let bytes = slots.segment_bytes();
             assert!(bytes <= ROOM + (2 << 20), "{bytes} bytes: {of}");
         }
+    }
+}
+
+/// Many records, or many values of one record, of which each has room: what all take is looked at.
+#[test]
+fn values_that_have_room_alone_end_where_there_is_none_for_all() {
+    let record = |fields: usize| {
+        let fields = (0..fields).map(|i| format!(r#"{{"name": "f{i}", "type": "string"}}"#));
+        let fields: Vec<_> = fields.collect();
+        let schema = format!(
+            r#"{{"type": "record", "name": "R", "fields": [{}]}}"#,
+            fields.join(", ")
+        );
+        Arc::new(Schema::parse(&schema).unwrap())
+    };
+    let string = [long(70_000), vec![b's'; 70_000]].concat();
+    for (fields, records) in [(1, 1_000), (100, 10)] {
+        let features = (0..fields).map(|i| Feature::dense(format!("f{i}"), &[], DType::String));
+        let features = Features::new(features).unwrap();
+        let plan = Plan::compile(&record(fields), &features, &PlanOptions::default()).unwrap();
+        let mut builder = BatchBuilder::new(plan.spec().clone());
+        let mut slots = builder.slots(&[records]);
+        let slots = &mut slots[0];
+        slots.set_room(ROOM);
+        let data = string.repeat(fields * records);
+        let error = plan.execute(&data, 0, records, slots).unwrap_err();
+        assert!(
+            matches!(error.kind, DecodeErrorKind::NoRoom { .. }),
+            "{error}"
+        );
+        let bytes = slots.segment_bytes();
+        assert!(bytes <= 2 * ROOM, "{bytes} bytes");
     }
 }

@@ -18,7 +18,7 @@ pub struct RowSlots<'a> {
     rows: usize,
     filled: usize,
     batch_bytes: usize,
-    /// The most bytes of the segments, and how many of them were left when it was set.
+    /// The most bytes of the segments, and how many of them were left when this was last looked at.
     most_bytes: usize,
     room: usize,
     columns: Vec<Slot<'a>>,
@@ -90,22 +90,26 @@ impl<'a> RowSlots<'a> {
     }
 
     /// Says that segments may take `bytes` bytes more. Whoever writes rows looks at
-    /// [`room`](Self::room) before it writes an array of many values, and at
-    /// [`is_over`](Self::is_over) now and then. Without this call there is no limit.
+    /// [`room`](Self::room) before it writes an array of many values or a long string, and calls
+    /// [`update_room`](Self::update_room) now and then. Without this call there is no limit.
     pub fn set_room(&mut self, bytes: usize) {
         self.room = bytes;
         self.most_bytes = self.segment_bytes().saturating_add(bytes);
     }
 
-    /// Bytes that segments might take more when [`set_room`](Self::set_room) was called.
+    /// Bytes that segments might take more when [`set_room`](Self::set_room) or
+    /// [`update_room`](Self::update_room) was called.
     #[inline]
     pub fn room(&self) -> usize {
         self.room
     }
 
-    /// Whether the segments have taken more than they may.
-    pub fn is_over(&self) -> bool {
-        self.segment_bytes() > self.most_bytes
+    /// Finds how much [`room`](Self::room) is left if `pending` bytes of what was read are still to be
+    /// written. Whether the segments take no more than they may.
+    pub fn update_room(&mut self, pending: usize) -> bool {
+        let used = self.segment_bytes().saturating_add(pending);
+        self.room = self.most_bytes.saturating_sub(used);
+        used <= self.most_bytes
     }
 
     /// The slot of each column, in the order of the batch's columns.

@@ -26,8 +26,9 @@ pub(crate) struct SampleOptions<'a> {
     /// Maximum number of records that are sampled.
     pub(crate) records: u64,
     pub(crate) plan: &'a PlanOptions,
-    /// A block that is larger is not sampled.
     pub(crate) lenience: Lenience,
+    /// Maximum memory of sampling in bytes. Records that take much of it are not sampled.
+    pub(crate) memory_limit: u64,
     pub(crate) inputs: &'a OnceInputs,
 }
 
@@ -93,6 +94,12 @@ impl Sample {
         lists: &[Feature],
         options: &SampleOptions<'_>,
     ) -> Result<Option<Sample>, Error> {
+        let memory = usize::try_from(options.memory_limit).unwrap_or(usize::MAX);
+        let lenience = Lenience {
+            // The payload, what it is decompressed to, the decoder's window, and columns.
+            max_block_bytes: options.lenience.max_block_bytes.min(memory / 4),
+            ..options.lenience
+        };
         for (number, path) in files.iter().enumerate().take(SAMPLE_FILES) {
             // The next blocks of a pipe may take long to arrive.
             let (reading, enough) = match options.inputs.stream(path) {
@@ -102,8 +109,8 @@ impl Sample {
                 Some(_) => continue,
                 None => (Reading::open(path, &Stop::default()), SAMPLE_ENOUGH),
             };
-            let blocks = FileBlocks::read(path, reading, BUFFER_SIZE, &options.lenience)?;
-            let sample = Sample::of_blocks(blocks, enough, lists, options)?;
+            let blocks = FileBlocks::read(path, reading, BUFFER_SIZE, &lenience)?;
+            let sample = Sample::of_blocks(blocks, (enough, memory), lists, options)?;
             if sample.records > 0 {
                 return Ok(Some(sample));
             }
@@ -114,7 +121,7 @@ impl Sample {
     /// Samples blocks until there are `enough` records.
     fn of_blocks(
         mut blocks: FileBlocks,
-        enough: u64,
+        (enough, memory): (u64, usize),
         lists: &[Feature],
         options: &SampleOptions<'_>,
     ) -> Result<Sample, Error> {
@@ -131,7 +138,8 @@ impl Sample {
                 has_more = false;
                 break;
             }
-            let count = blocks.block().map_or(0, |block| block.count);
+            let block = blocks.block();
+            let (count, payload) = block.map_or((0, 0), |block| (block.count, block.payload.len()));
             let rows = count.min(options.records - records);
             if count == 0 {
                 continue;
@@ -139,8 +147,10 @@ impl Sample {
             if rows == 0 {
                 break;
             }
+            let left = memory.saturating_sub(payload + 2 * blocks.data().len());
             for mut slots in builder.slots(&[rows as usize]) {
-                slots.set_room(options.lenience.max_block_bytes);
+                // Columns that grow take up to 2.5 times their size.
+                slots.set_room(left / 5 * 2);
                 plan.execute(blocks.data(), 0, rows as usize, &mut slots)
                     .map_err(|error| blocks.locate(Error::decode(error)))?;
             }

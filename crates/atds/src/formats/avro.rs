@@ -387,7 +387,9 @@ impl Decoder for AvroDecoder {
 #[cold]
 fn decode_error(error: avro_decode::DecodeError, first: u64) -> Error {
     let located = match error.kind {
-        avro_decode::DecodeErrorKind::NoRoom => Error::new(ErrorKind::Limit { needed: None }),
+        avro_decode::DecodeErrorKind::NoRoom { needed } => Error::new(ErrorKind::Limit {
+            needed: Some(needed as u64),
+        }),
         kind => Error::format(avro::ErrorKind::Decode(kind)),
     };
     let mut located = located.at_prepared(error.offset as u64);
@@ -442,7 +444,7 @@ impl Drop for DecompressedBlock {
 }
 
 /// Buffers of decompressed blocks that are not used.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct BufferPool(Mutex<Buffers>);
 
 #[derive(Debug, Default)]
@@ -453,11 +455,14 @@ struct Buffers {
     /// Bytes of the buffers that hold blocks, and the most of them at a time.
     used: usize,
     most_used: usize,
+    /// The most bytes of unused buffers that are kept.
+    most_unused: usize,
 }
 
 /// Bytes of unused buffers that are kept at most. With those that are used they are never more than
-/// were used at a time.
-const MAX_UNUSED_BYTES: usize = 64 << 20;
+/// were used at a time. They do not count, so they are a small part of the memory limit, too.
+const MAX_UNUSED_BYTES: usize = 32 << 20;
+const UNUSED_SHARE: u64 = 64;
 
 /// Number of buffers that are looked at for one that fits: those that were used last, whose memory is
 /// still in a cache.
@@ -470,6 +475,14 @@ fn most_capacity(len: usize) -> usize {
 }
 
 impl BufferPool {
+    pub(crate) fn new(memory_limit: u64) -> Self {
+        let share = usize::try_from(memory_limit / UNUSED_SHARE).unwrap_or(usize::MAX);
+        BufferPool(Mutex::new(Buffers {
+            most_unused: MAX_UNUSED_BYTES.min(share),
+            ..Buffers::default()
+        }))
+    }
+
     /// The block that was decompressed into `buffer`, which returns to the pool after it.
     fn prepared(self: &Arc<Self>, buffer: DecompressBuffer) -> Prepared {
         let (bytes, memory_bytes) = (buffer.len(), most_capacity(buffer.len()));
@@ -509,7 +522,7 @@ impl Buffers {
 
     /// Lets the buffers go that were not used for longest.
     fn trim(&mut self) {
-        let most = MAX_UNUSED_BYTES.min(self.most_used - self.used);
+        let most = self.most_unused.min(self.most_used - self.used);
         while self.bytes > most
             && let Some(oldest) = self.buffers.pop_front()
         {

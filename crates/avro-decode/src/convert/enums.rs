@@ -1,7 +1,5 @@
 //! Reads enums as symbols, indices or ids, through a table of the writer's symbols.
 
-use tensor_batch::Strings;
-
 use super::Out;
 use super::chunks::converted;
 use super::numbers::fit;
@@ -86,13 +84,13 @@ impl EnumSymbols {
         &self,
         cursor: &mut Cursor<'_>,
         n: usize,
-        strings: &mut Strings,
+        mut push: impl FnMut(&[u8]) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         for _ in 0..n {
             let start = *cursor;
             let symbol = cursor.int().and_then(|index| self.0.get(index));
             match symbol {
-                Ok(symbol) => strings.push(symbol.as_bytes()),
+                Ok(symbol) => push(symbol.as_bytes())?,
                 Err(fault) => {
                     *cursor = start;
                     return Err(fault);

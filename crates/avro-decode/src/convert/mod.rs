@@ -37,6 +37,7 @@ pub(crate) use time::Rescale;
 
 use tensor_batch::Strings;
 
+use crate::DecodeErrorKind;
 use crate::plan::cursor::{Cursor, Fault};
 use crate::plan::leaf::Leaf;
 use decimal::Decimal;
@@ -131,10 +132,10 @@ impl Conversion {
         }
     }
 
-    /// Reads `n` Avro values and appends them to `strings`.
+    /// Reads `n` Avro values and appends them to `strings`, which may have `most` bytes.
     ///
     /// # Errors
-    /// As [`read`](Conversion::read); the values before the error are appended.
+    /// As [`read`](Conversion::read), and if there is no room; the values before the error are appended.
     ///
     /// # Panics
     /// If the conversion was compiled for another dtype than string.
@@ -142,12 +143,19 @@ impl Conversion {
         &self,
         cursor: &mut Cursor<'_>,
         n: usize,
-        strings: &mut Strings,
+        (strings, most): (&mut Strings, usize),
     ) -> Result<(), Fault> {
+        let push = |text: &[u8]| {
+            if strings.data().len() + text.len() > most {
+                return Err(Box::new(DecodeErrorKind::NoRoom { needed: text.len() }));
+            }
+            strings.push(text);
+            Ok(())
+        };
         match &self.0 {
-            Family::Text(text) => text.read(cursor, n, strings),
-            Family::EnumSymbols(enums) => enums.read(cursor, n, strings),
-            Family::NumberText(text) => text.read(cursor, n, strings),
+            Family::Text(text) => text.read(cursor, n, push),
+            Family::EnumSymbols(enums) => enums.read(cursor, n, push),
+            Family::NumberText(text) => text.read(cursor, n, push),
             _ => other_dtype(),
         }
     }

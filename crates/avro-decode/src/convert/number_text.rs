@@ -2,8 +2,6 @@
 
 use std::io::Write;
 
-use tensor_batch::Strings;
-
 use super::chunks::each;
 use super::ids::Ids;
 use super::out::integers;
@@ -39,10 +37,10 @@ impl NumberText {
         self,
         cursor: &mut Cursor<'_>,
         n: usize,
-        strings: &mut Strings,
+        mut push: impl FnMut(&[u8]) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         for _ in 0..n {
-            self.next(cursor, |text| strings.push(text))?;
+            self.next(cursor, &mut push)??;
         }
         Ok(())
     }

@@ -1,7 +1,5 @@
 //! Reads strings, bytes and fixed as strings.
 
-use tensor_batch::Strings;
-
 use super::chunks::each;
 use crate::DecodeErrorKind;
 use crate::plan::cursor::{Cursor, Fault};
@@ -51,10 +49,10 @@ impl Text {
         self,
         cursor: &mut Cursor<'_>,
         n: usize,
-        strings: &mut Strings,
+        mut push: impl FnMut(&[u8]) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         for _ in 0..n {
-            self.next(cursor, |text| strings.push(text))?;
+            self.next(cursor, &mut push)??;
         }
         Ok(())
     }

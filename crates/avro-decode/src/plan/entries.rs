@@ -42,6 +42,12 @@ impl EntryLists {
         plan.outputs.iter().filter_map(of_output).collect()
     }
 
+    /// Size in bytes of the indices, which are written to the column when the row ends.
+    pub(super) fn index_bytes(&self) -> usize {
+        let index: usize = self.index.iter().map(Vec::len).sum();
+        (index + self.around.len()) * size_of::<i64>()
+    }
+
     /// Prepares the entry lists for rows from the slots' next row on.
     pub(super) fn start(all: &mut [EntryLists], plan: &Plan, slots: &mut RowSlots<'_>) {
         let is_entries = |output: &&Output| matches!(output.layout, OutputLayout::Entries(_));
@@ -145,14 +151,23 @@ impl<'x> Run<'x, '_, '_> {
             }
         }
 
+        let is_coo = entries.layout == Layout::Coo;
+        let width = usize::from(is_coo) + entries.lists + lists.index.len();
+        // One growth: the old memory and the new are there at a time.
+        let mut new = segment.indices.append(kept.len() * width).iter_mut();
+        let mut push = |index| {
+            if let Some(new) = new.next() {
+                *new = index;
+            }
+        };
         for &entry in &kept {
-            if entries.layout == Layout::Coo {
-                segment.indices.push(self.batch_row);
+            if is_coo {
+                push(self.batch_row);
             }
             let around = &lists.around[entry * entries.lists..][..entries.lists];
-            segment.indices.extend_from_slice(around);
+            around.iter().for_each(|&index| push(index));
             for (key, index) in lists.index.iter().enumerate() {
-                segment.indices.push(index[entry]);
+                push(index[entry]);
                 let extent = &mut segment.extents[entries.lists + key];
                 *extent = (*extent).max(index[entry] + 1);
             }

@@ -13,7 +13,7 @@ use super::leaf::{Leaf, for_leaf};
 use super::output::{Length, Output, OutputLayout};
 use super::program::{Items, Read};
 use super::run::Run;
-use super::sink::strings_of;
+use super::sink::{most_data, strings_of};
 use super::strings::read_strings;
 use crate::convert::Source;
 use crate::encode::write_long;
@@ -122,7 +122,7 @@ impl Run<'_, '_, '_> {
     /// Reads the values if they are in the usual layout; returns whether they were.
     #[inline]
     pub(super) fn row(&mut self, row: &Row, cursor: &mut Cursor<'_>) -> bool {
-        let prefetch = self.state.output_prefetch;
+        let (room, prefetch) = (self.slots.room(), self.state.output_prefetch);
         let position = &mut self.state.positions[row.read.output];
         let start = self.slots.row() * row.row_len + *position;
         let slot = &mut self.slots.columns()[row.column];
@@ -136,7 +136,8 @@ impl Run<'_, '_, '_> {
             }, utf8 => {
                 let strings = strings_of(&mut slot.segment().expect(SLOTS).values);
                 let first = strings.len();
-                let is_read = read_strings(cursor, strings, row.count, utf8.is_checked())
+                let most = most_data(strings, room);
+                let is_read = read_strings(cursor, strings, row.count, utf8.is_checked(), most)
                         && row.ends(cursor);
                 if !is_read {
                     strings.truncate(first);
@@ -147,6 +148,7 @@ impl Run<'_, '_, '_> {
             let end = *position + row.count;
             // The end of a row is the start of the next.
             *position = if end == row.row_len { 0 } else { end };
+            self.count_bytes(cursor.position() - begin);
         } else {
             cursor.go_to(begin);
         }

@@ -4,6 +4,7 @@ use tensor_batch::RowSlots;
 
 use super::blocks::next_block;
 use super::cursor::{Cursor, Fault};
+use super::entries::EntryLists;
 use super::fast_skip::SkipRun;
 use super::filter::Captured;
 use super::item_slice::{ItemSlice, ItemSliceRead};
@@ -14,7 +15,7 @@ use super::scratch::Scratch;
 use super::state::State;
 use super::values::{columns, end_list, no_room, raise, wrong_length};
 use super::{Plan, SLOTS};
-use crate::limits::{MAX_FILLED_PARTS, MAX_UNCHECKED_ITEMS};
+use crate::limits::{MAX_FILLED_PARTS, MAX_UNCHECKED_BYTES, MAX_UNCHECKED_ITEMS};
 use crate::{DecodeError, DecodeErrorKind};
 
 /// The state of a plan that runs on some records.
@@ -81,8 +82,14 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
         }
         let operations = self.plan.program.len().saturating_mul(records);
         self.state.next_block_prefetch.begin(operations);
+        let mut checked = start;
         for record in 0..records {
             let start = cursor.position();
+            if start - checked > MAX_UNCHECKED_BYTES {
+                checked = start;
+                self.check_room()
+                    .map_err(|fault| DecodeError::new(*fault, start).in_record(record as u64))?;
+            }
             if asks_ahead {
                 self.state.skip_prefetch.begin_record(data, start);
             }
@@ -126,13 +133,29 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
         Ok(())
     }
 
+    /// Finds how much room is left after a value of `bytes` bytes, if it was a long one: a record can
+    /// have many.
+    #[inline]
+    pub(super) fn count_bytes(&mut self, bytes: usize) {
+        if bytes > MAX_UNCHECKED_BYTES {
+            self.update_room();
+        }
+    }
+
     #[cold]
     fn check_room(&mut self) -> Result<(), Fault> {
         self.state.unchecked_items = 0;
-        match self.slots.is_over() {
-            true => Err(no_room()),
-            false => Ok(()),
+        match self.update_room() {
+            true => Ok(()),
+            false => Err(no_room(0)),
         }
+    }
+
+    #[cold]
+    fn update_room(&mut self) -> bool {
+        let entries = self.state.entries.iter();
+        self.slots
+            .update_room(entries.map(EntryLists::index_bytes).sum())
     }
 
     #[inline(never)] // Few plans have operands.

@@ -7,6 +7,7 @@ use tensor_batch::{Buffer, Segment, Slot, Strings, Values};
 use super::cursor::{Cursor, Fault};
 use super::items::{Primitive, RawOf};
 use super::strings::read_strings;
+use super::values::no_room;
 use super::{SLOTS, STRINGS};
 use crate::DecodeErrorKind;
 use crate::convert::{Conversion, Out};
@@ -21,6 +22,12 @@ pub(crate) trait Sink {
     #[inline]
     fn value_bytes(&self) -> usize {
         0
+    }
+
+    /// Whether strings have taken no more memory than they may.
+    #[inline]
+    fn has_room(&self) -> bool {
+        true
     }
 
     /// Whether missing values can be filled.
@@ -180,6 +187,8 @@ impl<P: Primitive> Sink for Append<'_, P> {
 /// Appends to a segment's strings. `bytes` and `string` differ only in the check for UTF-8.
 pub(crate) struct AppendStrings<'a> {
     pub(crate) strings: &'a mut Strings,
+    /// The most bytes that the strings may have.
+    pub(crate) most: usize,
     pub(crate) utf8: Utf8,
     pub(crate) fill: Option<&'a Strings>,
     /// The index in the row, for a fill with one value per element.
@@ -199,16 +208,19 @@ impl Sink for AppendStrings<'_> {
         self.mask.put(n, true);
         self.position += n;
         let (start, first) = (*cursor, self.strings.len());
-        if read_strings(cursor, self.strings, n, self.utf8.is_checked()) {
+        if read_strings(cursor, self.strings, n, self.utf8.is_checked(), self.most) {
             return Ok(());
         }
-        // Reread the strings to find the first invalid one.
+        // Reread the strings to find the first that is invalid, or for which there is no room.
         *cursor = start;
         self.strings.truncate(first);
         for _ in 0..n {
             let start = *cursor;
             let length = cursor.length()?;
             let string = cursor.bytes(length)?;
+            if self.strings.data().len() + length > self.most {
+                return Err(no_room(length));
+            }
             match self.utf8 {
                 Utf8::Checked if !utf8::is_utf8(string) => {
                     *cursor = start;
@@ -221,6 +233,11 @@ impl Sink for AppendStrings<'_> {
             }
         }
         Ok(())
+    }
+
+    #[inline]
+    fn has_room(&self) -> bool {
+        self.strings.data().len() <= self.most
     }
 
     #[inline]
@@ -291,6 +308,8 @@ impl Sink for ConvertInPlace<'_, '_> {
 /// Appends to a segment's values, converted.
 pub(crate) struct ConvertAppend<'a> {
     pub(crate) values: &'a mut Values,
+    /// The most bytes that each call may append to strings.
+    pub(crate) room: usize,
     pub(crate) conversion: &'a Conversion,
     pub(crate) fill: Option<&'a Values>,
     /// The index in the row, for a fill with one value per element.
@@ -310,7 +329,10 @@ impl Sink for ConvertAppend<'_> {
         self.mask.put(elements, true);
         self.position += elements;
         match &mut *self.values {
-            Values::String(strings) => self.conversion.read_strings(cursor, n, strings),
+            Values::String(strings) => {
+                let most = most_data(strings, self.room);
+                self.conversion.read_strings(cursor, n, (strings, most))
+            }
             values => self.conversion.read(cursor, Out::append(values, elements)),
         }
     }
@@ -329,6 +351,12 @@ impl Sink for ConvertAppend<'_> {
         }
         self.position += n;
     }
+}
+
+/// The most bytes of strings to which `room` bytes are appended.
+#[inline]
+pub(crate) fn most_data(strings: &Strings, room: usize) -> usize {
+    strings.data().len().saturating_add(room)
 }
 
 /// The strings of string values.

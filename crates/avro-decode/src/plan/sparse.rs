@@ -190,8 +190,9 @@ impl SparseRecord {
                 let start = row.first_index + seen * stride;
                 &mut indices.as_mut_slice()[start..start + n * stride]
             } else {
-                if (seen + n).saturating_mul(stride * size_of::<i64>()) > room {
-                    return Err(no_room());
+                let needed = (seen + n).saturating_mul(stride * size_of::<i64>());
+                if needed > room {
+                    return Err(no_room(needed));
                 }
                 indices.append(n * stride)
             };

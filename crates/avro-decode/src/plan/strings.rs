@@ -6,7 +6,8 @@ use super::cursor::Cursor;
 use crate::utf8;
 
 /// Appends `n` strings to `strings`, or bytes if `utf8` is false; returns whether all of them exist
-/// and are valid. If not, the appended strings are unspecified.
+/// and are valid, and have `most` bytes at most with those before. If not, the appended strings are
+/// unspecified.
 ///
 /// Many strings are checked in one pass over the data, lengths included. A length of one byte is an
 /// ASCII character, so no other character can extend across it.
@@ -16,6 +17,7 @@ pub(super) fn read_strings(
     strings: &mut Strings,
     n: usize,
     utf8: bool,
+    most: usize,
 ) -> bool {
     if n == 1 && read_short(cursor, strings, utf8) {
         return true;
@@ -33,6 +35,9 @@ pub(super) fn read_strings(
                 return false;
             }
             unchecked = end;
+        }
+        if strings.data().len() + length > most {
+            return false;
         }
         let data = cursor.rest();
         match data.first_chunk() {
@@ -96,7 +101,7 @@ mod tests {
             let mut strings = Strings::new();
             strings.push(b"before");
             let mut cursor = Cursor::new(&data, 0);
-            let is_good = read_strings(&mut cursor, &mut strings, all.len(), utf8);
+            let is_good = read_strings(&mut cursor, &mut strings, all.len(), utf8, usize::MAX);
             let expected = !utf8 || all.iter().all(|string| std::str::from_utf8(string).is_ok());
             prop_assert_eq!(is_good, expected);
             if is_good {
@@ -125,7 +130,7 @@ mod tests {
             data.extend(behind.as_bytes());
             let read = |n: usize, start: usize, utf8: bool| {
                 let mut cursor = Cursor::new(&data, start);
-                read_strings(&mut cursor, &mut Strings::new(), n, utf8)
+                read_strings(&mut cursor, &mut Strings::new(), n, utf8, usize::MAX)
             };
             prop_assert!(!read(2, 0, true));
             prop_assert!(read(2, 0, false));
@@ -151,7 +156,7 @@ mod tests {
             data.extend(&behind);
             let mut strings = Strings::new();
             let mut cursor = Cursor::new(&data, 0);
-            let is_good = read_strings(&mut cursor, &mut strings, 1, utf8);
+            let is_good = read_strings(&mut cursor, &mut strings, 1, utf8, usize::MAX);
             prop_assert_eq!(is_good, !utf8 || std::str::from_utf8(&string).is_ok());
             if is_good {
                 prop_assert_eq!(cursor.position(), end);
@@ -166,7 +171,7 @@ mod tests {
             write_long(&mut data, length as i64);
             data.extend(std::iter::repeat_n(b'a', length.saturating_sub(cut)));
             let mut cursor = Cursor::new(&data, 0);
-            prop_assert!(!read_strings(&mut cursor, &mut Strings::new(), 1, true));
+            prop_assert!(!read_strings(&mut cursor, &mut Strings::new(), 1, true, usize::MAX));
         }
     }
 }

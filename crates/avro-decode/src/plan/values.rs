@@ -10,7 +10,8 @@ use super::output::{Length, Output, OutputLayout};
 use super::program::{Coding, Items, Read};
 use super::run::Run;
 use super::sink::{
-    Append, AppendStrings, ConvertAppend, ConvertInPlace, InPlace, Mask, Sink, strings_of,
+    Append, AppendStrings, ConvertAppend, ConvertInPlace, InPlace, Mask, Sink, most_data,
+    strings_of,
 };
 use super::skip::SkipTable;
 use super::{SLOTS, items::Primitive};
@@ -30,7 +31,7 @@ impl<'x> Run<'x, '_, '_> {
         if let OutputLayout::Dense { strides } = &output.layout {
             return self.read_dense(output, strides, read, items, cursor);
         }
-        let room = self.slots.room();
+        let (room, begin) = (self.slots.room(), cursor.position());
         let (values, mask) = columns(self.slots.columns(), output);
         let segment = values.segment().expect(SLOTS);
         let end = self.state.output_prefetch.end_of(segment);
@@ -53,8 +54,9 @@ impl<'x> Run<'x, '_, '_> {
                     self.state.path(&mut path, self.batch_row, &read.registers)
                 };
                 let indices = (path.len() + 1).saturating_mul(size_of::<i64>());
-                if list.unwrap_or(0).saturating_mul(indices) > room {
-                    return Err(no_room());
+                let indices = list.unwrap_or(0).saturating_mul(indices);
+                if indices > room {
+                    return Err(no_room(indices));
                 }
                 push_coordinates(&mut segment.indices, path, list);
                 match list {
@@ -77,6 +79,7 @@ impl<'x> Run<'x, '_, '_> {
         if let Some(end) = end {
             end.ask(segment);
         }
+        self.count_bytes(cursor.position() - begin);
         self.count_items(count)
     }
 
@@ -93,10 +96,12 @@ impl<'x> Run<'x, '_, '_> {
         let position = self.state.positions[read.output];
         let start = self.slots.row() * row_len;
         let (here, end) = (start + position, start + row_len);
+        let (room, begin) = (self.slots.room(), cursor.position());
         let (values, mask) = columns(self.slots.columns(), output);
         let mask = Mask::of_row(mask, here, end);
         let skips = &self.plan.skips;
         let mut kernel = Kernel::new(read, items, skips, &mut self.state.truncated);
+        kernel.room = room;
         let fill = output.fill.as_ref();
         let done = match &read.source {
             Source::Plain(leaf) => for_leaf!(leaf, P => {
@@ -109,7 +114,7 @@ impl<'x> Run<'x, '_, '_> {
             }, utf8 => {
                 let fill = fill.and_then(|fill| fill.as_strings());
                 let strings = strings_of(&mut values.segment().expect(SLOTS).values);
-                let mut sink = AppendStrings { strings, utf8, fill, position, mask };
+                let mut sink = AppendStrings { most: most_data(strings, room), strings, utf8, fill, position, mask };
                 kernel.run_dense(cursor, &mut sink)?;
                 sink.position
             }),
@@ -117,6 +122,7 @@ impl<'x> Run<'x, '_, '_> {
                 Slot::Segment(segment) => {
                     let values = &mut segment.values;
                     let mut sink = ConvertAppend {
+                        room,
                         values,
                         conversion,
                         fill,
@@ -145,6 +151,7 @@ impl<'x> Run<'x, '_, '_> {
         self.state
             .output_prefetch
             .ask_slot(column, here..start + done);
+        self.count_bytes(cursor.position() - begin);
         // The end of a row is the start of the next.
         self.state.positions[read.output] = if done == row_len { 0 } else { done };
         Ok(())
@@ -280,10 +287,12 @@ impl<'x> Kernel<'x> {
             }, utf8 => {
                 let fill = fill.and_then(|fill| fill.as_strings());
                 let strings = strings_of(values);
-                self.run(cursor, &mut AppendStrings { strings, utf8, fill, position, mask })
+                let most = most_data(strings, self.room);
+                self.run(cursor, &mut AppendStrings { most, strings, utf8, fill, position, mask })
             }),
             Source::Other(conversion) => {
                 let mut sink = ConvertAppend {
+                    room: self.room,
                     values,
                     conversion,
                     fill,
@@ -388,15 +397,17 @@ fn octets<S: Sink>(
 /// An error if `n` values take more than `room` bytes: before memory is made for them.
 #[inline]
 fn check_room<S: Sink>(sink: &S, n: usize, room: usize) -> Result<(), Fault> {
-    match n.saturating_mul(sink.value_bytes()) > room {
-        true => Err(no_room()),
+    let needed = n.saturating_mul(sink.value_bytes());
+    match needed > room {
+        true => Err(no_room(needed)),
         false => Ok(()),
     }
 }
 
+/// A value needs `needed` bytes that are not there.
 #[cold]
-pub(super) fn no_room() -> Fault {
-    Box::new(DecodeErrorKind::NoRoom)
+pub(super) fn no_room(needed: usize) -> Fault {
+    Box::new(DecodeErrorKind::NoRoom { needed })
 }
 
 /// Reads `n` values.
@@ -417,6 +428,9 @@ fn leaves<S: Sink>(
             sink.take(cursor, 1)?;
         } else if sink.fills() {
             sink.fill(width);
+            if !sink.has_room() {
+                return Err(no_room(0));
+            }
         } else {
             *cursor = start;
             return Err(null());

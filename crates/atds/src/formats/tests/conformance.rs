@@ -118,7 +118,7 @@ impl TestFormat for AvroFiles {
         Arc::new(AvroFormat {
             plans: Arc::new(Self::plans()),
             lenience: Lenience::default(),
-            buffers: Arc::new(BufferPool::default()),
+            buffers: Arc::new(BufferPool::new(u64::MAX)),
             log: Arc::new(FaultLog::default()),
         })
     }

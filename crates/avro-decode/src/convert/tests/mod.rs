@@ -115,7 +115,7 @@ impl Source {
         };
         if dtype == DType::String {
             let mut strings = Strings::new();
-            conversion.read_strings(cursor, values, &mut strings)?;
+            conversion.read_strings(cursor, values, (&mut strings, usize::MAX))?;
             return Ok(strings.iter().map(string).collect());
         }
         let mut out = Values::new(dtype);
@@ -145,7 +145,10 @@ fn read_plain(leaf: Leaf, cursor: &mut Cursor<'_>, n: usize) -> Result<Vec<Scala
             };
             let text = Text { bytes, uuid: false };
             let mut strings = Strings::new();
-            text.read(cursor, n, &mut strings)?;
+            text.read(cursor, n, |text| {
+                strings.push(text);
+                Ok(())
+            })?;
             strings.iter().map(string).collect()
         }
     })
