@@ -51,6 +51,12 @@ impl DecompressBuffer {
         Ok(())
     }
 
+    /// Gives back the memory after the contents. Nothing is copied if it is large.
+    pub fn shrink_to_fit(&mut self) {
+        self.memory.0.truncate(self.len);
+        self.memory.0.shrink_to_fit();
+    }
+
     /// Grows to at least `capacity` bytes in all, or somewhat more if `limit` allows it. The
     /// contents stay.
     pub(crate) fn grow_to(&mut self, capacity: usize, limit: usize) -> Result<(), DecompressError> {

@@ -1,61 +1,110 @@
-//! What a batch would need that does not fit: it is walked for its size, a few records at a time.
+//! What a batch would need that does not fit: it is walked for its size, a few records at a time, until
+//! that has taken as long as reading the limit's worth of data.
 
-use atds_format::{Prepared, Scratch};
-use tensor_batch::{BatchBuilder, BatchSpec};
+use atds_format::{ErrorKind, Pos, Prepared, Scratch};
+use tensor_batch::{BatchBuilder, BatchSpec, ColumnKind, Layout};
 
 use crate::account::Account;
 use crate::memory::Lease;
 use crate::planner::{BatchPlan, BlockRead};
-use crate::prepare::needed_limit;
 use crate::tuning::COUNTED_RECORDS;
 use crate::worker::{Context, Written, ungrown};
 
+/// What was found of a plan.
+#[derive(Default)]
+struct Found {
+    written: Written,
+    /// The most bytes of a row in columns that are filled up.
+    row_padded: u64,
+    /// Rows that were looked at.
+    rows: u64,
+    /// Bytes of payloads that were looked at, and of what they are prepared to.
+    payloads: u64,
+    prepared: u64,
+}
+
+impl Found {
+    /// Bytes that were looked at.
+    fn looked_at(&self) -> u64 {
+        self.prepared.saturating_add(self.written.variable)
+    }
+
+    /// As if `rows` rows more were like those that were looked at, or somewhat larger.
+    fn add_rows(&mut self, rows: u64) {
+        let more = share(self.written.variable, rows, self.rows);
+        self.written.variable = self.written.variable.saturating_add(more + more / 8);
+        self.rows += rows;
+    }
+
+    /// A payload that is not prepared, what it takes when it is, and what preparing it takes.
+    fn add_payload(&mut self, read: &BlockRead, bytes: u64, working: u64) {
+        if read.is_only {
+            self.written.only = self.written.only.max(bytes.saturating_add(working));
+        } else {
+            read.block.payload.size.set(bytes);
+            read.block.payload.size.set_working(working);
+        }
+    }
+
+    /// The size of a prepared payload, as if it were like those that were looked at.
+    fn prepared_estimate(&self, payload: u64) -> u64 {
+        let bytes = share(self.prepared, payload, self.payloads);
+        bytes.saturating_add(bytes / 8)
+    }
+}
+
+/// `sum` times `part` over `whole`.
+fn share(sum: u64, part: u64, whole: u64) -> u64 {
+    let share = u128::from(sum) * u128::from(part) / u128::from(whole.max(1));
+    u64::try_from(share).unwrap_or(u64::MAX / 4)
+}
+
 impl Context {
-    /// The sizes of a batch. They are an estimate for a payload that does not fit alone, and less than
-    /// the truth from a bad record on.
+    /// The sizes of a batch. They are an estimate for a payload or a record that does not fit alone, and
+    /// for what comes after as many bytes as the limit; less than the truth from a bad record on.
     #[cold]
     pub(crate) fn measure(&mut self, plan: &BatchPlan, spec: &BatchSpec) -> Written {
-        let mut sizes = Written::default();
-        let mut row_padded = 0;
+        let mut found = Found::default();
         for read in &plan.reads {
             if self.flow.is_stopped() {
                 break;
             }
-            let block = &*read.block;
-            if let Some(prepared) = block.payload.prepared() {
+            let payload = &read.block.payload;
+            if let Some(prepared) = payload.prepared() {
                 if let Ok(prepared) = prepared {
-                    self.measure_read(read, prepared, spec, (&mut sizes, &mut row_padded));
+                    self.measure_read(read, prepared, spec, &mut found);
                 }
+                continue;
+            }
+            if found.looked_at() > self.flow.memory.limit() {
+                let bytes = found.prepared_estimate(payload.bytes);
+                found.add_payload(read, bytes, 0);
+                found.add_rows(read.records);
                 continue;
             }
             let lease = Lease::none(&self.flow.memory);
             let mut account = Account::new(self.flow.clone(), lease, true);
-            let prepared = self.prepare(&[block], &mut account).ok();
+            let prepared = self.prepare(&[&*read.block], &mut account).ok();
             let (result, bytes, working) = match prepared.and_then(|mut all| all.pop()) {
                 Some(block) => (block.result.ok(), block.bytes, block.working),
                 None => (None, self.missing.take().unwrap_or(0), 0),
             };
-            if read.is_only {
-                sizes.only = sizes.only.max(bytes + working);
-            } else {
-                block.payload.size.set(bytes);
-                block.payload.size.set_working(working);
-            }
+            found.add_payload(read, bytes, working);
+            found.payloads += payload.bytes;
+            found.prepared += bytes;
             match result {
-                Some((prepared, _)) => {
-                    self.measure_read(read, &prepared, spec, (&mut sizes, &mut row_padded));
-                }
+                Some((prepared, _)) => self.measure_read(read, &prepared, spec, &mut found),
                 // As if its values were twice as large as they are prepared.
                 None if self.has_variable => {
-                    let of_block = u128::from(bytes) * u128::from(2 * read.records);
-                    let of_read = of_block / u128::from(block.records.max(1));
-                    sizes.variable += u64::try_from(of_read).unwrap_or(u64::MAX / 4);
+                    let of_read = share(bytes, 2 * read.records, read.block.records);
+                    found.written.variable = found.written.variable.saturating_add(of_read);
+                    found.rows += read.records;
                 }
                 None => {}
             }
         }
-        sizes.padded = plan.rows.saturating_mul(row_padded);
-        sizes
+        found.written.padded = plan.rows.saturating_mul(found.row_padded);
+        found.written
     }
 
     fn measure_read(
@@ -63,39 +112,90 @@ impl Context {
         read: &BlockRead,
         prepared: &Prepared,
         spec: &BatchSpec,
-        (sizes, row_padded): (&mut Written, &mut u64),
+        found: &mut Found,
     ) {
         let decoder = &*read.block.file.decoder;
+        let memory = &self.flow.memory;
+        let limit = memory.limit();
+        // As much as there is for the batch itself, whatever others hold.
+        let batch = memory.batch_limit();
+        let room = ungrown(batch.saturating_sub(prepared.memory_bytes() as u64));
+        let room = room.min(ungrown(memory.left()));
         let Ok(mut pos) = decoder.seek(prepared, read.block.nearest(read.first), read.first) else {
             return;
         };
         let mut scratch = Scratch::default();
-        let mut left = read.records;
+        let (mut left, mut most) = (read.records, COUNTED_RECORDS);
         while left > 0 && !self.flow.is_stopped() {
-            let records = left.min(COUNTED_RECORDS);
-            left -= records;
+            if found.looked_at() > limit && found.rows > 0 {
+                return found.add_rows(left);
+            }
+            let records = left.min(most);
             let mut builder = BatchBuilder::new(spec.clone());
-            let decoded = {
+            let (decoded, written) = {
                 let mut slots = builder.slots(&[records as usize]);
                 let slots = &mut slots[0];
                 let empty = slots.segment_bytes();
-                // Of one that does not fit alone, at least this is found.
-                slots.set_room(ungrown(self.flow.memory.limit()));
+                slots.set_room(room);
                 let decoded = decoder.decode(prepared, pos, records, slots, &mut scratch, None);
-                sizes.variable += (slots.segment_bytes() - empty) as u64;
-                decoded
+                (decoded, (slots.segment_bytes() - empty) as u64)
             };
-            let decoded = match decoded {
-                Ok(decoded) => decoded,
-                Err(error) => {
-                    if needed_limit(&error).is_some() {
-                        sizes.variable = sizes.variable.saturating_add(self.flow.memory.limit());
-                    }
-                    return;
+            match decoded {
+                Ok(decoded) => {
+                    let padded = builder.padded_bytes().div_ceil(records);
+                    found.row_padded = found.row_padded.max(padded);
+                    found.written.variable = found.written.variable.saturating_add(written);
+                    pos = decoded.pos;
                 }
-            };
-            *row_padded = (*row_padded).max(builder.padded_bytes().div_ceil(records));
-            pos = decoded.pos;
+                Err(error) => {
+                    let ErrorKind::Limit { needed } = error.kind else {
+                        return;
+                    };
+                    if records > 1 {
+                        most = 1;
+                        continue;
+                    }
+                    let Ok(next) = decoder.seek(prepared, pos, pos.record + 1) else {
+                        return;
+                    };
+                    let at = error.place.decompressed_offset.unwrap_or(pos.at);
+                    let needed = needed.unwrap_or(0).saturating_mul(parts_of_value(spec));
+                    let of_record = record_bytes(written, needed, (pos, at, next));
+                    found.written.variable = found.written.variable.saturating_add(of_record);
+                    pos = next;
+                }
+            }
+            found.rows += records;
+            left -= records;
         }
     }
+}
+
+/// The most numbers that a value has in a column, itself and its coordinates.
+fn parts_of_value(spec: &BatchSpec) -> u64 {
+    let parts = spec.columns().iter().map(|column| match column.kind {
+        ColumnKind::Sparse { layout, .. } | ColumnKind::Varlen { layout, .. } => match layout {
+            Layout::Coo => 2 + column.rank() as u64,
+            _ => 2,
+        },
+        _ => 1,
+    });
+    parts.max().unwrap_or(1)
+}
+
+/// Bytes of a record that does not fit alone. The value at `at`, which needs `needed` bytes or more, came
+/// after `written` bytes.
+fn record_bytes(written: u64, needed: u64, (first, at, next): (Pos, u64, Pos)) -> u64 {
+    let len = next.at.saturating_sub(first.at);
+    let before = at.saturating_sub(first.at);
+    // Its strings are not in what it needs.
+    let with_value = written
+        .saturating_add(needed)
+        .saturating_add(len - before.min(len));
+    // As if the rest were like what is before.
+    let in_proportion = match before {
+        0 => 0,
+        _ => share(written, len, before),
+    };
+    with_value.max(in_proportion)
 }

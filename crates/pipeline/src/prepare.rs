@@ -216,10 +216,11 @@ impl Context {
         let most = block.file.max_block_bytes as u64;
         let doubled = held.saturating_mul(2).max(1024);
         let next = needed.filter(|needed| needed > held).unwrap_or(doubled);
-        let next = next.min(most);
-        let got = account.set(*held, next)?;
+        // Each attempt begins anew, and no other op wants the memory of one that is alone.
+        let more = if account.is_alone { 4 } else { 1 };
+        let got = account.set(*held, next.saturating_mul(more).min(most))?;
         if got <= *held {
-            self.missing = Some(next);
+            self.missing = Some(next.min(most));
             return Err(Denied::Exceeded);
         }
         *held = got;

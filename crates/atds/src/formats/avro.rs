@@ -464,6 +464,10 @@ struct Buffers {
 const MAX_UNUSED_BYTES: usize = 32 << 20;
 const UNUSED_SHARE: u64 = 64;
 
+/// The capacity in bytes of a buffer that is shrunk where it is too large. A smaller one is used again
+/// as it is.
+const LARGE_BUFFER: usize = 4 << 20;
+
 /// Number of buffers that are looked at for one that fits: those that were used last, whose memory is
 /// still in a cache.
 const LOOKED_AT: usize = 16;
@@ -492,8 +496,12 @@ impl BufferPool {
     }
 
     /// The same bytes in a buffer that is not much larger.
-    fn fit(&self, buffer: DecompressBuffer) -> Result<DecompressBuffer, DecompressError> {
+    fn fit(&self, mut buffer: DecompressBuffer) -> Result<DecompressBuffer, DecompressError> {
         if buffer.capacity() <= most_capacity(buffer.len()) {
+            return Ok(buffer);
+        }
+        if buffer.capacity() >= LARGE_BUFFER {
+            buffer.shrink_to_fit();
             return Ok(buffer);
         }
         let mut fitting = self.lock().take(buffer.len());
