@@ -18,7 +18,8 @@ pub(crate) struct Account {
     used: u64,
     /// Bytes of the batch that is being made, which are used.
     batch: u64,
-    /// The most that was used for the batch.
+    /// Bytes that were used and have a lease of their own since, and the most with them.
+    split: u64,
     most: u64,
 }
 
@@ -31,6 +32,7 @@ impl Account {
             is_shared: false,
             used: 0,
             batch: 0,
+            split: 0,
             most: 0,
         };
         account.show();
@@ -47,6 +49,7 @@ impl Account {
             is_shared: true,
             used: 0,
             batch: 0,
+            split: 0,
             most: 0,
         }
     }
@@ -82,7 +85,7 @@ impl Account {
             self.show();
         }
         self.used = used;
-        self.most = self.most.max(used);
+        self.most = self.most.max(self.split + used);
         Ok(())
     }
 
@@ -138,14 +141,6 @@ impl Account {
         Ok(())
     }
 
-    /// The lease of a finished batch, which takes `bytes`; the most that was used to make it.
-    pub(crate) fn finish_batch(&mut self, bytes: u64) -> Result<(Lease, u64), Denied> {
-        self.hold_batch(bytes)?;
-        let mut lease = self.split_batch();
-        lease.shrink(bytes);
-        Ok((lease, std::mem::take(&mut self.most)))
-    }
-
     /// The lease of what the batch uses.
     pub(crate) fn split_batch(&mut self) -> Lease {
         let bytes = std::mem::take(&mut self.batch);
@@ -155,19 +150,22 @@ impl Account {
     /// A lease of `bytes` that are used. Those that are early stay so.
     pub(crate) fn split(&mut self, bytes: u64) -> Lease {
         self.used -= bytes;
+        self.split += bytes;
         let lease = self.lease.split(bytes);
         self.show();
         lease
     }
 
-    /// The most that was used for the batch.
-    pub(crate) fn most(&self) -> u64 {
-        self.most
+    /// The most that was used at a time since this was called last.
+    pub(crate) fn take_most(&mut self) -> u64 {
+        self.split = 0;
+        std::mem::take(&mut self.most)
     }
 
     /// Gives back all.
     pub(crate) fn clear(&mut self) {
-        (self.used, self.batch, self.most) = (0, 0, 0);
+        (self.used, self.batch) = (0, 0);
+        self.take_most();
         self.lease.shrink(0);
         self.show();
     }

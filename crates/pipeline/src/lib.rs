@@ -22,7 +22,9 @@ mod sequence;
 // All threads meet here: the queue of ops, the finished batches in order, all waiting.
 mod flow;
 
-// Workers take ops. They prepare blocks, and decode records into the rows of a batch or of a piece.
+// Workers take ops. They prepare blocks, and decode records into the rows of a piece of a batch.
+mod builders;
+mod decode;
 mod pieces;
 mod prepare;
 mod reads;

@@ -5,10 +5,11 @@ use atds_format::{ErrorKind, Pos, Prepared, Scratch};
 use tensor_batch::{BatchBuilder, BatchSpec, ColumnKind, Layout};
 
 use crate::account::Account;
+use crate::decode::{Context, Written, ungrown};
 use crate::memory::Lease;
-use crate::planner::{BatchPlan, BlockRead};
+use crate::pieces::PieceBatch;
+use crate::planner::BlockRead;
 use crate::tuning::COUNTED_RECORDS;
-use crate::worker::{Context, Written, ungrown};
 
 /// What was found of a plan.
 #[derive(Default)]
@@ -63,9 +64,9 @@ impl Context {
     /// The sizes of a batch. They are an estimate for a payload or a record that does not fit alone, and
     /// for what comes after as many bytes as the limit; less than the truth from a bad record on.
     #[cold]
-    pub(crate) fn measure(&mut self, plan: &BatchPlan, spec: &BatchSpec) -> Written {
+    pub(crate) fn measure(&mut self, batch: &PieceBatch, spec: &BatchSpec) -> Written {
         let mut found = Found::default();
-        for read in &plan.reads {
+        for read in batch.reads() {
             if self.flow.is_stopped() {
                 break;
             }
@@ -103,7 +104,7 @@ impl Context {
                 None => {}
             }
         }
-        found.written.padded = plan.rows.saturating_mul(found.row_padded);
+        found.written.padded = batch.rows().saturating_mul(found.row_padded);
         found.written
     }
 

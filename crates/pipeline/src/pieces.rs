@@ -1,25 +1,30 @@
-//! Large batches, of which several workers make a piece each.
+//! Batches that are made: mostly of one piece, large ones of several, which as many ops make.
 
-use std::sync::{Arc, PoisonError, Weak};
+use std::sync::{Arc, PoisonError};
 
 use atds_format::Tally;
-use tensor_batch::{BatchBuilder, BatchSpec, OwnedGatherTasks, OwnedRowSlots};
+use tensor_batch::{BatchBuilder, OwnedGatherTasks, OwnedRowSlots};
 
-use crate::delays;
+use crate::account::Account;
+use crate::block::RecordPlace;
+use crate::builders::Builders;
+use crate::decode::{RowError, Written};
 use crate::flow::Denied;
-use crate::memory::{Cache, Lease, Memory};
-use crate::planner::BatchPlan;
+use crate::memory::Lease;
+use crate::ops::Op;
+use crate::planner::{BatchPlan, BlockRead, WindowSize};
 use crate::sync::{Mutex, MutexGuard};
-use crate::tuning::KEPT_SHARE;
-use crate::worker::{RowError, Written};
+use crate::{Error, delays};
 
-/// A batch whose rows are written by several ops, in place.
+/// A batch that is made. Several ops write their rows in place.
 #[derive(Debug)]
 pub(crate) struct PieceBatch {
     /// The number of the batch.
     pub(crate) number: u64,
-    /// Consecutive rows of the batch, those of each op.
+    /// Consecutive rows of the batch, those of each op: one at least.
     pub(crate) pieces: Vec<BatchPlan>,
+    /// Number of rows before the first bad one, which are made, and its error.
+    bad: Option<(u64, Error)>,
     state: Mutex<State>,
 }
 
@@ -33,6 +38,8 @@ struct State {
     /// The memory of the pieces that have not begun.
     slots: Vec<Option<OwnedRowSlots>>,
     made: Made,
+    /// For the worker that does the last join.
+    joined: Option<Joined>,
 }
 
 /// What the pieces have made.
@@ -63,8 +70,6 @@ pub(crate) struct Join {
     /// The number of the batch's first op.
     pub(crate) seq: u64,
     pub(crate) tasks: OwnedGatherTasks,
-    /// For the worker that does the last one.
-    pub(crate) rest: Arc<Mutex<Option<Joined>>>,
 }
 
 /// What is needed to finish a batch whose columns lie end to end.
@@ -72,15 +77,6 @@ pub(crate) struct Join {
 pub(crate) struct Joined {
     pub(crate) made: Made,
     pub(crate) lease: Lease,
-}
-
-impl Join {
-    /// Does it. Returns what is needed to finish the batch, if it was the last one.
-    pub(crate) fn run(self) -> Option<(BatchBuilder, Joined)> {
-        let builder = self.tasks.run()?;
-        let mut rest = self.rest.lock().unwrap_or_else(PoisonError::into_inner);
-        rest.take().map(|joined| (builder, joined))
-    }
 }
 
 /// What is left to do after a piece.
@@ -99,53 +95,99 @@ impl PieceBatch {
         PieceBatch {
             number,
             pieces,
+            bad: None,
             state: Mutex::default(),
+        }
+    }
+
+    /// The rows before row `row`, which has an error, in one piece.
+    #[cold]
+    pub(crate) fn before(&self, row: u64, error: Error) -> Self {
+        PieceBatch {
+            bad: Some((row, error)),
+            ..PieceBatch::new(self.number, vec![self.plan()])
         }
     }
 
     /// All rows as one plan.
     pub(crate) fn plan(&self) -> BatchPlan {
-        let first = self.pieces.first();
         BatchPlan {
             rows: self.rows(),
-            reads: self
-                .pieces
-                .iter()
-                .flat_map(|piece| piece.reads.clone())
-                .collect(),
-            window: first.map(|piece| piece.window.clone()).unwrap_or_default(),
+            reads: self.reads().cloned().collect(),
+            window: self.window().clone(),
         }
     }
 
+    /// An op that makes the whole batch.
+    #[cold]
+    pub(crate) fn again(&self) -> Op {
+        Op::Batches {
+            first: self.number,
+            plans: vec![self.plan()],
+            estimate: 0,
+        }
+    }
+
+    pub(crate) fn reads(&self) -> impl Iterator<Item = &BlockRead> {
+        self.pieces.iter().flat_map(|piece| &piece.reads)
+    }
+
+    pub(crate) fn window(&self) -> &WindowSize {
+        &self.pieces[0].window
+    }
+
+    /// Number of rows that are planned.
     pub(crate) fn rows(&self) -> u64 {
         self.pieces.iter().map(|piece| piece.rows).sum()
     }
 
-    /// The memory of a piece. The first one to begin makes that of the whole batch, with the builder of
-    /// `begin`, the lease of its memory, and one for the batch's columns.
+    /// Number of rows of a piece that are made.
+    pub(crate) fn rows_of(&self, piece: usize) -> u64 {
+        let good = self.bad.as_ref().map(|&(row, _)| row);
+        good.unwrap_or(self.pieces[piece].rows)
+    }
+
+    /// Number of rows that are made, and the error that follows.
+    pub(crate) fn good_rows(&self) -> (u64, Option<Error>) {
+        match &self.bad {
+            Some((row, error)) => (*row, Some(error.clone())),
+            None => (self.rows(), None),
+        }
+    }
+
+    /// The place of a row's record.
+    pub(crate) fn place(&self, row: u64) -> Option<RecordPlace> {
+        let mut before = 0;
+        for read in self.reads() {
+            if row < before + read.records {
+                return Some(read.block.place(read.first + row - before));
+            }
+            before += read.records;
+        }
+        None
+    }
+
+    /// The memory of a piece. The first one to begin makes that of the whole batch.
     pub(crate) fn begin(
         &self,
         piece: usize,
-        begin: impl FnOnce() -> Result<(BatchBuilder, Lease, Lease), Denied>,
+        builders: &Builders,
+        account: &mut Account,
     ) -> Result<OwnedRowSlots, Denied> {
         let mut state = self.lock();
         if state.is_given_up {
             return Err(Denied::Again);
         }
         if !state.has_begun {
-            let (builder, kept, mut lease) = begin()?;
-            let rows: Vec<usize> = self
-                .pieces
-                .iter()
-                .map(|piece| piece.rows as usize)
-                .collect();
+            let rows = (0..self.pieces.len()).map(|piece| self.rows_of(piece) as usize);
+            let rows: Vec<usize> = rows.collect();
+            let all = rows.iter().sum::<usize>() as u64;
+            account.hold_batch(all.saturating_mul(builders.fixed_row_bytes))?;
+            let (builder, kept) = builders.take();
             let mut slots = builder.into_slots(&rows);
-            let bytes = slots
-                .first_mut()
-                .map(|first| first.with(|first| first.batch_bytes()));
-            if !lease.try_grow(bytes.unwrap_or(0) as u64) {
-                return Err(Denied::Again);
-            }
+            let bytes = slots[0].with(|first| first.batch_bytes());
+            account.hold_batch(bytes as u64)?;
+            let mut lease = account.split_batch();
             lease.join(kept);
             state.slots = slots.into_iter().map(Some).collect();
             state.made.leases.push(lease);
@@ -153,6 +195,14 @@ impl PieceBatch {
         }
         let slots = state.slots.get_mut(piece).and_then(Option::take);
         slots.ok_or(Denied::Cancelled)
+    }
+
+    pub(crate) fn set_joined(&self, joined: Joined) {
+        self.lock().joined = Some(joined);
+    }
+
+    pub(crate) fn take_joined(&self) -> Option<Joined> {
+        self.lock().joined.take()
     }
 
     /// Gives back what the pieces have made: one op makes the whole batch later.
@@ -213,94 +263,15 @@ impl PieceBatch {
     }
 }
 
-/// The builders of batches. All share the memory of dropped batches, and those of large batches that of
-/// their pieces.
-#[derive(Debug)]
-pub(crate) struct Builders {
-    memory: Arc<Memory>,
-    /// Made no batch.
-    first: BatchBuilder,
-    /// The most bytes of its own that a builder keeps which does not count.
-    most: u64,
-    free: Mutex<Vec<FreeBuilder>>,
-}
-
-/// A builder of batches in pieces.
-#[derive(Debug)]
-struct FreeBuilder {
-    builder: BatchBuilder,
-    /// Its memory, if that is enough to count.
-    lease: Lease,
-}
-
-impl Builders {
-    /// Builders for `workers` workers.
-    pub(crate) fn new(memory: Arc<Memory>, spec: BatchSpec, workers: usize) -> Arc<Self> {
-        let mut first = BatchBuilder::new(spec);
-        first.set_keeper(memory.clone());
-        Arc::new_cyclic(|builders: &Weak<Builders>| {
-            memory.add_cache(builders.clone());
-            Builders {
-                most: memory.limit() / KEPT_SHARE / workers as u64,
-                memory,
-                first,
-                free: Mutex::default(),
-            }
-        })
-    }
-
-    pub(crate) fn spec(&self) -> &BatchSpec {
-        self.first.spec()
-    }
-
-    pub(crate) fn make(&self) -> BatchBuilder {
-        self.first.another()
-    }
-
-    /// A builder of a batch in pieces, and the lease of its memory.
-    pub(crate) fn take(&self) -> (BatchBuilder, Lease) {
-        match self.lock().pop() {
-            Some(free) => (free.builder, free.lease),
-            None => (self.make(), Lease::none(&self.memory)),
-        }
-    }
-
-    pub(crate) fn give_back(&self, mut builder: BatchBuilder) {
-        let mut lease = Lease::none(&self.memory);
-        let bytes = builder.capacity_bytes() as u64;
-        if bytes > self.most && !lease.try_keep(bytes) {
-            builder.shrink();
-        }
-        self.lock().push(FreeBuilder { builder, lease });
-    }
-
-    /// Frees the memory of a builder that has much of its own, which does not count between two batches.
-    pub(crate) fn shrink(&self, builder: &mut BatchBuilder) {
-        if builder.capacity_bytes() as u64 > self.most {
-            builder.shrink();
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<FreeBuilder>> {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Cache for Builders {
-    fn clear(&self) {
-        let free = std::mem::take(&mut *self.lock());
-        drop(free);
-        self.first.kept().clear();
-    }
-}
-
 #[cfg(all(test, not(loom)))]
 #[allow(clippy::unwrap_used, reason = "a panic is a failure")]
 mod tests {
-    use tensor_batch::{ColumnKind, ColumnSpec, DType};
+    use tensor_batch::{BatchSpec, ColumnKind, ColumnSpec, DType};
 
     use super::*;
-    use crate::planner::WindowSize;
+    use crate::Options;
+    use crate::flow::Flow;
+    use crate::memory::Memory;
 
     #[test]
     fn pieces_that_are_given_up_give_their_memory_back() {
@@ -314,11 +285,10 @@ mod tests {
             window: WindowSize::default(),
         };
         let batch = PieceBatch::new(0, vec![piece(), piece()]);
-        let begin = || {
-            let (builder, kept) = builders.take();
-            Ok((builder, kept, Lease::try_new(&memory, 1_600).unwrap()))
-        };
-        let slots = batch.begin(0, begin).unwrap();
+        let options = Options::new(200);
+        let flow = Arc::new(Flow::new(memory.clone(), Arc::default(), 0, &options));
+        let account = || Account::new(flow.clone(), Lease::none(&memory), false);
+        let slots = batch.begin(0, &builders, &mut account()).unwrap();
         let made = MadePiece {
             slots,
             result: Ok(Tally::default()),
@@ -330,7 +300,7 @@ mod tests {
         batch.give_up();
         assert_eq!(memory.held(), 0);
         // The last piece has one op make the whole batch.
-        let begun = batch.begin(1, || Err(Denied::Exceeded));
+        let begun = batch.begin(1, &builders, &mut account());
         assert_eq!(begun.err(), Some(Denied::Again));
         assert!(matches!(batch.end(None), Ended::Again));
     }

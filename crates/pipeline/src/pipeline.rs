@@ -11,13 +11,13 @@ use atds_sched::Costs;
 use atds_shuffle::Stream;
 use tensor_batch::{Batch, BatchSpec};
 
+use crate::builders::Builders;
 use crate::delays;
 use crate::fetch::ReadPool;
 use crate::files::Files;
 use crate::flow::{Flow, NextBatch};
 use crate::framing::Framing;
 use crate::memory::Memory;
-use crate::pieces::Builders;
 use crate::planner::Planner;
 use crate::sequence::Sequence;
 use crate::slice::Slice;

@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use crate::account::Account;
 use crate::block::Block;
+use crate::decode::{Context, ReadError};
 use crate::flow::Denied;
 use crate::memory::Lease;
 use crate::ops::EarlyBlock;
@@ -14,7 +15,6 @@ use crate::planner::BlockRead;
 use crate::reads::Reads;
 use crate::sync::Instant;
 use crate::watch::What;
-use crate::worker::{Context, ReadError};
 use crate::{Error, ErrorKind};
 
 /// A block that was to be prepared.

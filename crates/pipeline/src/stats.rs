@@ -158,11 +158,10 @@ impl Counters {
         note(&mut self.noted.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(crate) fn add_rows(&self, worker: usize, rows: u64, decoding: Duration, tally: &Tally) {
+    pub(crate) fn add_rows(&self, worker: usize, rows: u64, decoding: Duration) {
         self.note(|Noted { stats, .. }| {
             stats.thread_records[worker] += rows;
             stats.decode += decoding;
-            stats.add(tally);
         });
     }
 
@@ -174,7 +173,9 @@ impl Counters {
     }
 
     pub(crate) fn add_tally(&self, tally: &Tally) {
-        self.note(|noted| noted.stats.add(tally));
+        if *tally != Tally::default() {
+            self.note(|noted| noted.stats.add(tally));
+        }
     }
 
     pub(crate) fn add_dropped_records(&self, records: u64) {

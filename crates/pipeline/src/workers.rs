@@ -4,8 +4,8 @@ use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::{io, mem};
 
+use crate::builders::Builders;
 use crate::flow::Flow;
-use crate::pieces::Builders;
 use crate::sync::{Instant, JobThread, Mutex, MutexGuard, ThreadPool};
 use crate::worker::Worker;
 

@@ -222,8 +222,11 @@ impl Flow {
 
     /// Has workers do `joins` before any op that has not started. Each counts as a running op.
     pub(crate) fn queue_joins(&self, joins: Vec<Join>) {
+        if joins.is_empty() {
+            return;
+        }
         let mut state = self.lock();
-        if joins.is_empty() || self.is_stopped() {
+        if self.is_stopped() {
             return;
         }
         state.running += joins.len();

@@ -21,10 +21,10 @@ use tensor_batch::{Batch, BatchSpec, ColumnKind, ColumnSpec, DType, RowSlots};
 
 use crate::Options;
 use crate::block::{Block, BlockPayload, FileContext, SharedPayload};
+use crate::builders::Builders;
 use crate::flow::{Flow, NextBatch};
 use crate::memory::Memory;
 use crate::ops::Op;
-use crate::pieces::Builders;
 use crate::planner::{BatchPlan, Planner};
 use crate::sync::Mutex;
 use crate::workers::Workers;

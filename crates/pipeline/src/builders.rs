@@ -1,0 +1,81 @@
+//! The builders of batches, with the memory that they keep.
+
+use std::sync::{Arc, PoisonError, Weak};
+
+use tensor_batch::{BatchBuilder, BatchSpec};
+
+use crate::memory::{Cache, Lease, Memory};
+use crate::sync::{Mutex, MutexGuard};
+use crate::tuning::KEPT_SHARE;
+
+/// The builders of batches, which share the memory of dropped batches.
+#[derive(Debug)]
+pub(crate) struct Builders {
+    memory: Arc<Memory>,
+    /// Made no batch.
+    first: BatchBuilder,
+    /// The most bytes of its own that a builder keeps which does not count.
+    most: u64,
+    /// Each with a lease of its memory, if that is enough to count.
+    free: Mutex<Vec<(BatchBuilder, Lease)>>,
+    /// Bytes of a row in columns of fixed size.
+    pub(crate) fixed_row_bytes: u64,
+}
+
+impl Builders {
+    /// Builders for `workers` workers.
+    pub(crate) fn new(memory: Arc<Memory>, spec: BatchSpec, workers: usize) -> Arc<Self> {
+        let mut first = BatchBuilder::new(spec);
+        first.set_keeper(memory.clone());
+        let fixed_row_bytes = first.spec().fixed_row_bytes();
+        Arc::new_cyclic(|builders: &Weak<Builders>| {
+            memory.add_cache(builders.clone());
+            Builders {
+                most: memory.limit() / KEPT_SHARE / workers as u64,
+                memory,
+                first,
+                free: Mutex::default(),
+                fixed_row_bytes,
+            }
+        })
+    }
+
+    pub(crate) fn spec(&self) -> &BatchSpec {
+        self.first.spec()
+    }
+
+    /// A builder, and the lease of its memory. An op that runs alone gets a new one: memory of an
+    /// earlier batch may be larger than it needs.
+    pub(crate) fn take(&self) -> (BatchBuilder, Lease) {
+        if self.memory.is_scarce() {
+            let builder = BatchBuilder::new(self.spec().clone());
+            return (builder, Lease::none(&self.memory));
+        }
+        let free = self.lock().pop();
+        free.unwrap_or_else(|| (self.first.another(), Lease::none(&self.memory)))
+    }
+
+    pub(crate) fn give_back(&self, mut builder: BatchBuilder) {
+        if self.memory.is_scarce() {
+            return;
+        }
+        let mut lease = Lease::none(&self.memory);
+        let bytes = builder.capacity_bytes() as u64;
+        if bytes > self.most && !lease.try_keep(bytes) {
+            builder.shrink();
+        }
+        self.lock().push((builder, lease));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(BatchBuilder, Lease)>> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Cache for Builders {
+    fn clear(&self) {
+        let free = std::mem::take(&mut *self.lock());
+        drop(free);
+        self.first.kept().clear();
+    }
+}

@@ -1,0 +1,293 @@
+//! How a worker decodes: the records that a plan reads become rows, and what is written counts as it
+//! grows.
+
+use std::time::Duration;
+
+use atds_format::{Scratch, Tally};
+use tensor_batch::{BatchSpec, ColumnSpec, RowSlots};
+
+use crate::Error;
+use crate::account::Account;
+use crate::flow::{Denied, Flow};
+use crate::planner::{BatchPlan, BlockRead};
+use crate::prepare::needed_limit;
+use crate::reads::{Found, Reads};
+use crate::tuning::{COUNTED_BYTES, COUNTED_RECORDS, KEPT_SHARE};
+use std::sync::Arc;
+
+/// What a worker reads blocks with.
+pub(crate) struct Context {
+    pub(crate) flow: Arc<Flow>,
+    pub(crate) scratch: Scratch,
+    /// Time of the batch that was not spent decoding.
+    pub(crate) other_time: Duration,
+    /// Bytes that the payload needs which did not fit.
+    pub(crate) missing: Option<u64>,
+    /// Whether batches have columns of variable size.
+    pub(crate) has_variable: bool,
+    /// Bytes that are written, or read, before they count.
+    counted_bytes: u64,
+}
+
+/// An error, and the first row of the batch that is not good.
+#[derive(Debug)]
+pub(crate) struct RowError {
+    pub(crate) row: u64,
+    pub(crate) error: Error,
+}
+
+/// Why a batch is not made.
+pub(crate) enum Failed {
+    /// Memory is missing, for the row with this number.
+    Denied(Denied, u64),
+    Row(RowError),
+}
+
+/// Why a block cannot be read.
+pub(crate) enum ReadError {
+    Denied(Denied),
+    Block(Error),
+    /// The error is of the record that was read last.
+    LastRecord(Error),
+}
+
+impl From<Denied> for ReadError {
+    fn from(denied: Denied) -> Self {
+        ReadError::Denied(denied)
+    }
+}
+
+impl From<Error> for ReadError {
+    fn from(error: Error) -> Self {
+        ReadError::Block(error)
+    }
+}
+
+impl ReadError {
+    /// Adds the row, which is the next one of `slots`.
+    #[cold]
+    fn before(self, slots: &RowSlots<'_>) -> Failed {
+        let row = slots.batch_row() as u64;
+        match self {
+            ReadError::Denied(denied) => Failed::Denied(denied, row),
+            ReadError::Block(error) => Failed::Row(RowError { row, error }),
+            ReadError::LastRecord(error) => Failed::Row(RowError {
+                row: row.saturating_sub(1),
+                error,
+            }),
+        }
+    }
+}
+
+/// Sizes of what was decoded, in bytes, as they follow from the data.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Written {
+    /// Of the columns of variable size.
+    pub(crate) variable: u64,
+    /// Of columns that are filled up.
+    pub(crate) padded: u64,
+    /// Of the largest payload that was prepared for the batch alone.
+    pub(crate) only: u64,
+}
+
+impl Context {
+    pub(crate) fn new(flow: Arc<Flow>, spec: &BatchSpec) -> Self {
+        let is_variable =
+            |column: &ColumnSpec| column.dtype.size().is_none() || column.row_len().is_none();
+        Context {
+            has_variable: spec.columns().iter().any(is_variable),
+            counted_bytes: COUNTED_BYTES.min(flow.memory.limit() / KEPT_SHARE),
+            flow,
+            scratch: Scratch::default(),
+            other_time: Duration::ZERO,
+            missing: None,
+        }
+    }
+
+    /// Decodes the first `rows` rows of a plan. What is written to columns of variable size counts for
+    /// the batch.
+    pub(crate) fn decode(
+        &mut self,
+        plan: &BatchPlan,
+        rows: u64,
+        slots: &mut RowSlots<'_>,
+        account: &mut Account,
+        written: &mut Written,
+    ) -> Result<Tally, Failed> {
+        let mut tally = Tally::default();
+        let mut reads = Reads::new(&plan.reads);
+        let mut growth = Growth {
+            empty: slots.segment_bytes() as u64,
+            first_row: slots.row() as u64,
+            next_row: if self.has_variable { 0 } else { u64::MAX },
+            read_bytes: 0,
+        };
+        let mut left = rows;
+        while left > 0
+            && let Some(read) = reads.next()
+        {
+            if self.flow.is_stopped() {
+                return Err(Failed::Denied(Denied::Cancelled, 0));
+            }
+            let records = left.min(read.records);
+            left -= records;
+            let done = self.read(
+                read,
+                records,
+                &mut reads,
+                slots,
+                account,
+                (&mut growth, written),
+            );
+            tally.add(&done.map_err(|failed| failed.before(slots))?);
+        }
+        written.variable = growth.written(slots);
+        let held = account.hold_batch(grown(written.variable));
+        held.map_err(|denied| ReadError::Denied(denied).before(slots))?;
+        Ok(tally)
+    }
+
+    /// Decodes `records` records of a block.
+    fn read(
+        &mut self,
+        read: &BlockRead,
+        records: u64,
+        reads: &mut Reads<'_>,
+        slots: &mut RowSlots<'_>,
+        account: &mut Account,
+        (growth, written): (&mut Growth, &mut Written),
+    ) -> Result<Tally, ReadError> {
+        let block = &*read.block;
+        let own;
+        let mut tally = Tally::default();
+        let mut held = 0;
+        let (decoder, prepared, mut pos) = if let Some(found) = reads.found() {
+            let Found {
+                decoder,
+                prepared,
+                pos,
+            } = found;
+            (decoder, prepared, pos)
+        } else if read.is_only {
+            // Decoded where it was prepared, and then let go: it stays in this worker's cache.
+            let prepared = self.prepare_own(read, reads, account)?;
+            held = prepared.bytes;
+            written.only = written.only.max(held + prepared.working);
+            own = prepared.result?;
+            tally.add(&own.1);
+            let pos = block.nearest(read.first);
+            (&*block.file.decoder, &own.0, pos)
+        } else {
+            let prepared = self.shared(block, account.is_alone)?;
+            let pos = block.nearest(read.first);
+            (&*block.file.decoder, prepared, pos)
+        };
+        if pos.record < read.first {
+            // It may have been published since.
+            pos = block.nearest(read.first);
+        }
+        if pos.record < read.first {
+            let found = decoder.seek(prepared, pos, read.first);
+            pos = found.map_err(|error| block.error(error))?;
+            block.publish(pos);
+        }
+        let mut left = records;
+        while left > 0 {
+            let row = slots.row() as u64;
+            if row >= growth.next_row || growth.read_bytes >= self.counted_bytes {
+                self.count_growth(growth, slots, account)?;
+            }
+            let records = left.min(growth.next_row - row);
+            left -= records;
+            let upcoming = if left == 0 { reads.upcoming() } else { None };
+            let decoded =
+                decoder.decode(prepared, pos, records, slots, &mut self.scratch, upcoming);
+            let decoded = match decoded {
+                Err(error) if needed_limit(&error).is_some() => {
+                    return Err(self.no_room(account).into());
+                }
+                decoded => decoded.map_err(|error| block.error(error))?,
+            };
+            pos = decoded.pos;
+            tally.add(&decoded.tally);
+        }
+        if self.has_variable {
+            growth.read_bytes += prepared.bytes() as u64;
+        }
+        if pos.record == block.records {
+            let finished = decoder.finish(prepared, pos);
+            tally.add(&finished.map_err(|error| ReadError::LastRecord(block.error(error)))?);
+        } else if !read.is_only {
+            block.publish(pos);
+        }
+        account.give(held);
+        Ok(tally)
+    }
+
+    /// Counts what was written to columns of variable size, and says how much more there is room for.
+    fn count_growth(
+        &self,
+        growth: &mut Growth,
+        slots: &mut RowSlots<'_>,
+        account: &mut Account,
+    ) -> Result<(), Denied> {
+        let written = growth.written(slots);
+        account.hold_batch(grown(written))?;
+        let row = slots.row() as u64;
+        let row_bytes = match row - growth.first_row {
+            0 => self.flow.costs.batch_bytes(1),
+            rows => written / rows,
+        };
+        // The first batch may have large records.
+        let is_unknown = row_bytes == 0 && row == growth.first_row;
+        let rows = match is_unknown {
+            true => COUNTED_RECORDS,
+            false => (self.counted_bytes / row_bytes.max(1)).max(COUNTED_RECORDS),
+        };
+        growth.next_row = row.saturating_add(rows);
+        growth.read_bytes = 0;
+        slots.set_room(ungrown(account.left()));
+        Ok(())
+    }
+
+    /// A record needs more memory than there is.
+    #[cold]
+    fn no_room(&self, account: &Account) -> Denied {
+        if !account.is_alone {
+            return Denied::Again;
+        }
+        match self.flow.wait_for_consumer() {
+            Ok(true) => Denied::Again,
+            Ok(false) => Denied::Exceeded,
+            Err(denied) => denied,
+        }
+    }
+}
+
+/// How the columns of variable size grow.
+struct Growth {
+    /// Bytes of the columns before the first row.
+    empty: u64,
+    first_row: u64,
+    /// The row at which what was written is counted next, if not enough bytes are read before.
+    next_row: u64,
+    /// Bytes of the blocks that were read since.
+    read_bytes: u64,
+}
+
+impl Growth {
+    fn written(&self, slots: &RowSlots<'_>) -> u64 {
+        (slots.segment_bytes() as u64).saturating_sub(self.empty)
+    }
+}
+
+/// Bytes that columns of variable size take while they grow to `bytes`: up to a quarter is unused, and
+/// the old memory is there until it is copied.
+pub(crate) fn grown(bytes: u64) -> u64 {
+    bytes.saturating_mul(5) / 2
+}
+
+/// Bytes to which columns of variable size can grow in `bytes` bytes of memory.
+pub(crate) fn ungrown(bytes: u64) -> usize {
+    usize::try_from(bytes / 5 * 2).unwrap_or(usize::MAX)
+}
