@@ -1,6 +1,7 @@
 //! How a worker decodes: the records that a plan reads become rows, and what is written counts as it
 //! grows.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use atds_format::{Scratch, Tally};
@@ -13,7 +14,6 @@ use crate::planner::{BatchPlan, BlockRead};
 use crate::prepare::needed_limit;
 use crate::reads::{Found, Reads};
 use crate::tuning::{COUNTED_BYTES, COUNTED_RECORDS, KEPT_SHARE};
-use std::sync::Arc;
 
 /// What a worker reads blocks with.
 pub(crate) struct Context {

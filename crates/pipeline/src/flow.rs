@@ -15,6 +15,7 @@ mod working;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, PoisonError, Weak};
+use std::task::Poll;
 use std::time::Duration;
 
 use atds_format::CancelFlag;
@@ -45,18 +46,7 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    /// A batch, and the error of the row after it, if that is bad.
-    pub(crate) fn batch(batch: Batch, lease: Lease, error: Option<Error>, need: Need) -> Self {
-        Finished {
-            batch: Some(batch),
-            lease: Some(lease),
-            error,
-            need: Some(need),
-        }
-    }
-
-    /// An error without a batch.
-    pub(crate) fn error(error: Option<Error>, need: Option<Need>) -> Self {
+    pub(crate) fn without_batch(error: Option<Error>, need: Option<Need>) -> Self {
         Finished {
             batch: None,
             lease: None,
@@ -200,7 +190,7 @@ impl State {
             if let Some(need) = finished.need.take() {
                 need.end_early(memory);
                 if let Err(error) = self.windows.pass(&need, memory) {
-                    *finished = Finished::error(Some(error), None);
+                    *finished = Finished::without_batch(Some(error), None);
                 }
             }
             self.ready += 1;
@@ -282,8 +272,8 @@ impl Flow {
 
     // The consumer.
 
-    /// The next finished batch, waited for until `deadline`.
-    pub(crate) fn next_batch(&self, deadline: Option<Instant>) -> NextBatch {
+    /// The next finished batch, waited for until `deadline`; `None` if there are no more.
+    pub(crate) fn next_batch(&self, deadline: Option<Instant>) -> Poll<Option<Finished>> {
         let mut state = self.lock();
         let mut woken = 0;
         if let Some(given) = state.given.take() {
@@ -326,14 +316,14 @@ impl Flow {
                 {
                     self.watch.give_out(number, batch.rows() as u64, bytes);
                 }
-                return finished.map_or(NextBatch::End, |batch| NextBatch::Batch(Box::new(batch)));
+                return Poll::Ready(finished);
             }
             if self.is_stopped() || state.is_planned && state.batches.is_empty() {
-                return NextBatch::End;
+                return Poll::Ready(None);
             }
             let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
             if left.is_some_and(|left| left.is_zero()) {
-                return NextBatch::NotYet;
+                return Poll::Pending;
             }
             state.waiting.consumer = true;
             self.watch.wait_for_batch(state.first);
@@ -364,16 +354,6 @@ impl Flow {
         delays::hand_over();
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// What the consumer gets.
-#[derive(Debug)]
-pub(crate) enum NextBatch {
-    Batch(Box<Finished>),
-    /// The batch is not finished in time.
-    NotYet,
-    /// There are no more batches.
-    End,
 }
 
 fn wait<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {

@@ -17,6 +17,8 @@ pub(crate) struct Queued {
     /// The number of the op in the sequence. One that gave back what it made keeps it.
     pub(crate) seq: u64,
     pub(crate) op: Op,
+    /// Number of rows that the op makes.
+    pub(crate) rows: u64,
     /// Whether the op runs while no other does: it gave back what it made, since memory was missing.
     pub(crate) is_alone: bool,
 }
@@ -25,25 +27,17 @@ pub(crate) struct Queued {
 #[derive(Debug)]
 pub(crate) enum Op {
     /// Prepares blocks that later ops read.
-    Prepare {
-        blocks: Vec<EarlyBlock>,
-        /// Memory in bytes that the op needs, as far as is known.
-        estimate: u64,
-    },
+    Prepare(Vec<EarlyBlock>),
     /// Makes consecutive batches.
     Batches {
         /// The number of the first batch.
         first: u64,
         plans: Vec<BatchPlan>,
-        /// Memory in bytes that the op needs, as far as is known.
-        estimate: u64,
     },
     /// Makes one piece of a large batch.
     Piece {
         batch: Arc<PieceBatch>,
         piece: usize,
-        /// Memory in bytes that the op needs, as far as is known.
-        estimate: u64,
     },
 }
 
@@ -84,25 +78,35 @@ pub(crate) enum Work {
 }
 
 impl Op {
-    /// Memory in bytes that the op needs, as far as is known.
-    pub(crate) fn estimate(&self) -> u64 {
+    /// What it makes, in batches or pieces of them.
+    pub(crate) fn plans(&self) -> &[BatchPlan] {
         match self {
-            Op::Prepare { estimate, .. }
-            | Op::Batches { estimate, .. }
-            | Op::Piece { estimate, .. } => *estimate,
+            Op::Prepare(_) => &[],
+            Op::Batches { plans, .. } => plans,
+            Op::Piece { batch, piece } => &batch.pieces[*piece..=*piece],
         }
     }
 
-    /// Number of rows that are made.
-    pub(crate) fn rows(&self) -> u64 {
+    /// The batches that it is the first op of.
+    pub(crate) fn begins(&self) -> &[BatchPlan] {
         match self {
-            Op::Prepare { .. } => 0,
-            Op::Batches { plans, .. } => plans.iter().map(|plan| plan.rows).sum(),
-            Op::Piece { batch, piece, .. } => batch.pieces[*piece].rows,
+            Op::Piece { piece: 1.., .. } => &[],
+            _ => self.plans(),
+        }
+    }
+}
+
+impl Queued {
+    pub(crate) fn new(seq: u64, op: Op, is_alone: bool) -> Self {
+        Queued {
+            seq,
+            rows: op.plans().iter().map(|plan| plan.rows).sum(),
+            op,
+            is_alone,
         }
     }
 
     pub(crate) fn is_prepare(&self) -> bool {
-        matches!(self, Op::Prepare { .. })
+        matches!(self.op, Op::Prepare(_))
     }
 }

@@ -124,7 +124,6 @@ impl PieceBatch {
         Op::Batches {
             first: self.number,
             plans: vec![self.plan()],
-            estimate: 0,
         }
     }
 

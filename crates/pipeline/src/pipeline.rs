@@ -15,7 +15,7 @@ use crate::builders::Builders;
 use crate::delays;
 use crate::fetch::ReadPool;
 use crate::files::Files;
-use crate::flow::{Flow, NextBatch};
+use crate::flow::Flow;
 use crate::framing::Framing;
 use crate::memory::Memory;
 use crate::planner::Planner;
@@ -245,28 +245,20 @@ impl Batches {
         let waited = start.elapsed();
         let counters = &self.flow.counters;
         counters.note(|noted| noted.stats.batch_wait += waited);
-        match next {
-            NextBatch::NotYet => Poll::Pending,
-            NextBatch::End => {
-                self.stop();
-                Poll::Ready(None)
-            }
-            NextBatch::Batch(finished) => match (finished.batch, finished.error) {
-                (Some(batch), error) => {
-                    self.error = error;
-                    let rows = batch.rows() as u64;
-                    counters.note(|Noted { stats, .. }| {
-                        stats.records += rows;
-                        stats.steps += 1;
-                    });
-                    Poll::Ready(Some(Ok(batch)))
-                }
-                (None, error) => {
-                    self.stop();
-                    Poll::Ready(error.map(Err))
-                }
-            },
-        }
+        let Poll::Ready(next) = next else {
+            return Poll::Pending;
+        };
+        let (batch, error) = next.map_or((None, None), |next| (next.batch, next.error));
+        let Some(batch) = batch else {
+            self.stop();
+            return Poll::Ready(error.map(Err));
+        };
+        self.error = error;
+        counters.note(|Noted { stats, .. }| {
+            stats.records += batch.rows() as u64;
+            stats.steps += 1;
+        });
+        Poll::Ready(Some(Ok(batch)))
     }
 
     fn stop(&mut self) {

@@ -292,9 +292,7 @@ impl Sequence {
         if blocks.is_empty() {
             return Ok(());
         }
-        let bytes = blocks.iter().map(|early| early.block.payload.bytes).sum();
-        let estimate = self.flow.costs.prepared_bytes(bytes);
-        self.flow.push(Op::Prepare { blocks, estimate }, &[])
+        self.flow.push(Op::Prepare(blocks))
     }
 
     fn queue(&mut self, delayed: Delayed) -> Result<(), Stop> {
@@ -313,17 +311,9 @@ impl Sequence {
             }
             plans.append(&mut pieces);
         }
-        let totals: Vec<u64> = plans.iter().map(|plan| plan.window.total).collect();
-        let rows = plans.iter().map(|plan| plan.rows).sum();
         let first = self.queued;
         self.queued += plans.len() as u64;
-        let estimate = self.flow.costs.batch_bytes(rows);
-        let op = Op::Batches {
-            first,
-            plans,
-            estimate,
-        };
-        self.flow.push(op, &totals)
+        self.flow.push(Op::Batches { first, plans })
     }
 }
 
@@ -381,20 +371,11 @@ impl Sequence {
     fn queue_pieces(&mut self, pieces: Vec<BatchPlan>) -> Result<(), Stop> {
         let number = self.queued;
         self.queued += 1;
-        let estimates: Vec<u64> = pieces
-            .iter()
-            .map(|piece| self.flow.costs.batch_bytes(piece.rows))
-            .collect();
-        let total = pieces.first().map_or(0, |piece| piece.window.total);
+        let count = pieces.len();
         let batch = Arc::new(PieceBatch::new(number, pieces));
-        for (piece, estimate) in estimates.into_iter().enumerate() {
-            let op = Op::Piece {
-                batch: batch.clone(),
-                piece,
-                estimate,
-            };
-            let begun = if piece == 0 { &[total][..] } else { &[] };
-            self.flow.push(op, begun)?;
+        for piece in 0..count {
+            let batch = batch.clone();
+            self.flow.push(Op::Piece { batch, piece })?;
         }
         Ok(())
     }

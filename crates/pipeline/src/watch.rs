@@ -101,16 +101,16 @@ impl What {
     }
 
     pub(crate) fn op(queued: &Queued) -> Self {
-        let rows = ("rows", queued.op.rows());
+        let rows = ("rows", queued.rows);
         match &queued.op {
-            Op::Prepare { blocks, .. } => {
+            Op::Prepare(blocks) => {
                 let bytes = blocks.iter().map(|early| early.block.payload.bytes).sum();
                 // A group has a block.
                 What::new("prepare", "op", "prepares")
                     .with(&[("blocks", blocks.len() as u64), ("bytes", bytes)])
                     .in_block(&blocks[0].block)
             }
-            Op::Batches { first, plans, .. } => {
+            Op::Batches { first, plans } => {
                 let made = [("batch", *first), ("batches", plans.len() as u64), rows];
                 let again = [("again", 1)];
                 let again = if queued.is_alone { &again[..] } else { &[] };
@@ -119,7 +119,7 @@ impl What {
                     .with(again)
                     .at_first_of(&plans[0])
             }
-            Op::Piece { batch, piece, .. } => What::new("piece", "op", "makes")
+            Op::Piece { batch, piece } => What::new("piece", "op", "makes")
                 .with(&[("piece", *piece as u64), ("batch", batch.number)])
                 .with(&[("pieces", batch.pieces.len() as u64), rows])
                 .at_first_of(&batch.pieces[*piece]),

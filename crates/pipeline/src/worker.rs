@@ -69,17 +69,17 @@ impl Worker {
             };
             let _working = flow.watch.begin(What::op(&queued));
             self.woken = Instant::now();
-            let Queued { seq, op, is_alone } = queued;
+            let Queued {
+                seq, op, is_alone, ..
+            } = queued;
             let mut account = Account::new(flow.clone(), lease, is_alone);
             let again = match op {
-                Op::Prepare { blocks, .. } => {
+                Op::Prepare(blocks) => {
                     self.context.prepare_early(&blocks);
                     None
                 }
-                Op::Batches { first, plans, .. } => {
-                    self.make_batches(seq, first, plans, &mut account)
-                }
-                Op::Piece { batch, piece, .. } => {
+                Op::Batches { first, plans } => self.make_batches(seq, first, plans, &mut account),
+                Op::Piece { batch, piece } => {
                     let seq = seq - piece as u64;
                     let done = self.make_piece(seq, &batch, piece, &mut account);
                     (done == Err(Denied::Again)).then(|| batch.again())
@@ -123,7 +123,6 @@ impl Worker {
                     return Some(Op::Batches {
                         first: number,
                         plans: std::iter::once(batch.plan()).chain(plans).collect(),
-                        estimate: 0,
                     });
                 }
                 Err(_) => return None,
@@ -163,7 +162,7 @@ impl Worker {
                 }
                 self.context.flow.counters.add_dropped_records(row);
                 let need = self.need(batch, row, Written::default());
-                Some(Finished::error(Some(error), Some(need)))
+                Some(Finished::without_batch(Some(error), Some(need)))
             }
         };
         match finished {
@@ -276,7 +275,12 @@ impl Worker {
         self.context.flow.counters.add_tally(&made.tally);
         let (rows, error) = batch.good_rows();
         let need = self.need(&batch, rows, made.written);
-        Ok(Some(Finished::batch(columns, lease, error, need)))
+        Ok(Some(Finished {
+            batch: Some(columns),
+            lease: Some(lease),
+            error,
+            need: Some(need),
+        }))
     }
 
     /// Gives a batch to the consumer's side.
@@ -303,7 +307,7 @@ impl Worker {
         let mut need = self.need(batch, batch.rows(), written);
         need.place = batch.place(row).or(need.place);
         need.is_exceeded = true;
-        Finished::error(None, Some(need))
+        Finished::without_batch(None, Some(need))
     }
 
     /// What a batch needs of which the first `rows` rows are good.

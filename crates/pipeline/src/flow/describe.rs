@@ -85,7 +85,7 @@ impl Flow {
             state.reads.len()
         );
         if let Some(first) = state.queue.front() {
-            let estimate = Mb(first.op.estimate());
+            let estimate = Mb(self.costs.batch_bytes(first.rows));
             text += &format!("; the first op needs about {estimate}");
             if first.is_alone {
                 text += ", and runs alone";

@@ -27,9 +27,9 @@ impl Flow {
         self.lock().reads.pop_front()
     }
 
-    /// Queues an op, with the bytes of all payloads until each batch that it begins was drawn. Waits
-    /// while enough ops wait.
-    pub(crate) fn push(&self, op: Op, totals: &[u64]) -> Result<(), Stop> {
+    /// Queues an op. Waits while enough ops wait.
+    pub(crate) fn push(&self, op: Op) -> Result<(), Stop> {
+        let mut queued = Queued::new(0, op, false);
         let mut state = self.lock();
         while !self.is_stopped() && state.queue.len() >= self.most_queued(&state) {
             state = self.wait_for_room(state, WaitsFor::Queue);
@@ -38,17 +38,13 @@ impl Flow {
         if self.is_stopped() || state.is_planned {
             return Err(Stop::Cancelled);
         }
-        for &total in totals {
+        for plan in queued.op.begins() {
             state.batches.push_back(None);
-            state.totals.push_back(total);
+            state.totals.push_back(plan.window.total);
         }
-        let seq = state.next_seq;
+        queued.seq = state.next_seq;
         state.next_seq += 1;
-        state.queue.push_back(Queued {
-            seq,
-            op,
-            is_alone: false,
-        });
+        state.queue.push_back(queued);
         // Whether its memory is there is found by the worker.
         let worker = self.next_worker(&mut state);
         drop(state);
@@ -116,7 +112,7 @@ impl Flow {
     pub(crate) fn end(&self, error: Option<Error>) {
         let mut state = self.lock();
         if let Some(error) = error {
-            let finished = Finished::error(Some(error), None);
+            let finished = Finished::without_batch(Some(error), None);
             state.batches.push_back(Some(finished));
             state.count_ready(&self.memory);
         }
@@ -156,7 +152,7 @@ impl Flow {
     /// Number of ops that may wait to start: few until the first is measured, since the sizes of ops
     /// follow from what is measured, and few that take long, since others are planned meanwhile.
     pub(super) fn most_queued(&self, state: &State) -> usize {
-        let is_long = |queued: &Queued| queued.op.rows() > self.costs.rows_in(PIECE_TIME);
+        let is_long = |queued: &Queued| queued.rows > self.costs.rows_in(PIECE_TIME);
         match self.costs.is_measured() && !state.queue.back().is_some_and(is_long) {
             true => self.workers * QUEUED_OPS,
             false => self.workers,

@@ -66,7 +66,7 @@ impl Flow {
         let Some(queued) = state.queue.front() else {
             return false;
         };
-        if state.ready >= self.prefetch && !queued.op.is_prepare() {
+        if state.ready >= self.prefetch && !queued.is_prepare() {
             return false;
         }
         state.running == 0
@@ -77,10 +77,10 @@ impl Flow {
     /// can be left out, nothing is fine.
     pub(super) fn start_lease(&self, state: &State) -> Option<Lease> {
         let queued = state.queue.front()?;
-        if queued.is_alone || queued.op.is_prepare() {
+        if queued.is_alone || queued.is_prepare() {
             return Some(Lease::none(&self.memory));
         }
-        let lease = Lease::try_new(&self.memory, queued.op.estimate());
+        let lease = Lease::try_new(&self.memory, self.costs.batch_bytes(queued.rows));
         let is_next = state.running == 0 && state.ready == 0;
         lease.or_else(|| is_next.then(|| Lease::none(&self.memory)))
     }
@@ -208,12 +208,7 @@ impl Flow {
             return;
         }
         let at = state.queue.partition_point(|queued| queued.seq < seq);
-        let queued = Queued {
-            seq,
-            op,
-            is_alone: true,
-        };
-        state.queue.insert(at, queued);
+        state.queue.insert(at, Queued::new(seq, op, true));
         drop(state);
         delays::hand_over();
         // Ops that wait for their turn give back, too.

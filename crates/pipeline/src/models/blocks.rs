@@ -22,21 +22,14 @@ fn an_early_prepare_and_its_batches() {
     check(1, || {
         let mut run = Iteration::start(&threads(2));
         let block = block(&[1, 2], true);
-        let early = Op::Prepare {
-            blocks: vec![EarlyBlock {
-                block: block.clone(),
-                interval: Some(1),
-            }],
-            estimate: 0,
-        };
-        run.flow.push(early, &[]).unwrap();
+        let early = Op::Prepare(vec![EarlyBlock {
+            block: block.clone(),
+            interval: Some(1),
+        }]);
+        run.flow.push(early).unwrap();
         let plans = plans(1, &[block]);
-        let op = Op::Batches {
-            first: 0,
-            plans,
-            estimate: 0,
-        };
-        run.flow.push(op, &[0, 0]).unwrap();
+        let op = Op::Batches { first: 0, plans };
+        run.flow.push(op).unwrap();
         run.flow.end(None);
         assert_eq!(run.rest(), [1, 2]);
         run.end();

@@ -30,7 +30,7 @@ fn a_stop_wakes_all() {
         let planner = loom::thread::spawn(move || {
             for op in ops(plans(1, &[block(&[1, 2, 3], false)])) {
                 // Waits for room in the queue.
-                if flow.push(op, &[0]).is_err() {
+                if flow.push(op).is_err() {
                     return;
                 }
             }
@@ -72,18 +72,14 @@ fn an_error_wakes_all() {
         let mut run = Iteration::start(&threads(2));
         for op in ops(plans(2, &[block(&[1, BAD, 3, 4], false)])) {
             // Refused after the error.
-            let _ = run.flow.push(op, &[0]);
+            let _ = run.flow.push(op);
         }
         let flow = run.flow.clone();
         let planner = loom::thread::spawn(move || {
             // Refused, or dropped after it was queued.
             let plans = plans(1, &[block(&[5], false)]);
-            let op = Op::Batches {
-                first: 2,
-                plans,
-                estimate: 0,
-            };
-            let _ = flow.push(op, &[0]);
+            let op = Op::Batches { first: 2, plans };
+            let _ = flow.push(op);
         });
         let (rows, error) = run.next().unwrap();
         assert_eq!(rows, [1]);

@@ -46,7 +46,7 @@ fn the_planning_thread_gets_the_memory_of_a_batch() {
         let flow = run.flow.clone();
         let planner = loom::thread::spawn(move || {
             for op in ops(plans(ROWS, &[block(&[1; ROWS as usize], false)])) {
-                flow.push(op, &[0]).unwrap();
+                flow.push(op).unwrap();
             }
             let lease = flow.lease_ahead(0, LITTLE).unwrap();
             assert_eq!(lease.bytes(), LITTLE);

@@ -10,6 +10,7 @@ mod memory;
 mod queue;
 
 use std::sync::Arc;
+use std::task::Poll;
 
 use atds_format::{
     BlockDesc, Decoded, Decoder, Error, ErrorKind, Location, Payload, Pos, PrepareJob, Prepared,
@@ -22,7 +23,7 @@ use tensor_batch::{Batch, BatchSpec, ColumnKind, ColumnSpec, DType, RowSlots};
 use crate::Options;
 use crate::block::{Block, BlockPayload, FileContext, SharedPayload};
 use crate::builders::Builders;
-use crate::flow::{Flow, NextBatch};
+use crate::flow::Flow;
 use crate::memory::Memory;
 use crate::ops::Op;
 use crate::planner::{BatchPlan, Planner};
@@ -158,7 +159,6 @@ fn ops(plans: Vec<BatchPlan>) -> Vec<Op> {
     let op = |(first, plan)| Op::Batches {
         first: first as u64,
         plans: vec![plan],
-        estimate: 0,
     };
     plans.into_iter().enumerate().map(op).collect()
 }
@@ -203,13 +203,13 @@ impl Iteration {
     /// Queues ops that begin a batch each.
     fn push(&self, ops: Vec<Op>) {
         for op in ops {
-            self.flow.push(op, &[0]).unwrap();
+            self.flow.push(op).unwrap();
         }
     }
 
     /// The rows of the next batch, and the error after it; `None` at the end.
     fn next(&mut self) -> Option<(Vec<i64>, Option<crate::Error>)> {
-        let NextBatch::Batch(finished) = self.flow.next_batch(None) else {
+        let Poll::Ready(Some(finished)) = self.flow.next_batch(None) else {
             return None;
         };
         let rows = finished.batch.as_ref().map_or_else(Vec::new, rows);

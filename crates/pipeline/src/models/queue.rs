@@ -25,7 +25,7 @@ fn the_consumer_waits_for_ops() {
         let flow = run.flow.clone();
         let planner = loom::thread::spawn(move || {
             for op in ops(plans(1, &[block(&[1, 2, 3], false)])) {
-                flow.push(op, &[0]).unwrap();
+                flow.push(op).unwrap();
             }
             flow.end(None);
         });
@@ -47,7 +47,6 @@ fn ready_batches_are_limited() {
         run.push(vec![Op::Batches {
             first: 2,
             plans: plans(1, &[block(&[3], false)]),
-            estimate: 0,
         }]);
         run.flow.end(None);
         assert_eq!(first, [1]);
@@ -122,9 +121,8 @@ fn workers_make_pieces_of_a_batch() {
             let op = Op::Piece {
                 batch: batch.clone(),
                 piece,
-                estimate: 0,
             };
-            run.flow.push(op, &[0][piece..]).unwrap();
+            run.flow.push(op).unwrap();
         }
         drop(batch);
         run.flow.end(None);
