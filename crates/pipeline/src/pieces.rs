@@ -38,8 +38,6 @@ struct State {
     /// The memory of the pieces that have not begun.
     slots: Vec<Option<OwnedRowSlots>>,
     made: Made,
-    /// For the worker that does the last join.
-    joined: Option<Joined>,
 }
 
 /// What the pieces have made.
@@ -48,7 +46,8 @@ pub(crate) struct Made {
     pub(crate) tally: Tally,
     /// The first bad row.
     pub(crate) failed: Option<RowError>,
-    pub(crate) leases: Vec<Lease>,
+    /// What the batch holds.
+    pub(crate) lease: Option<Lease>,
     /// The sum of the pieces; of payloads for one piece alone, the largest.
     pub(crate) written: Written,
 }
@@ -72,22 +71,13 @@ pub(crate) struct Join {
     pub(crate) tasks: OwnedGatherTasks,
 }
 
-/// What is needed to finish a batch whose columns lie end to end.
-#[derive(Debug)]
-pub(crate) struct Joined {
-    pub(crate) made: Made,
-    pub(crate) lease: Lease,
-}
-
-/// What is left to do after a piece.
-#[derive(Debug)]
-pub(crate) enum Ended {
-    /// Others make more pieces.
-    More,
-    /// All pieces are made.
-    Made(Box<(BatchBuilder, Made)>),
-    /// The batch is made again.
-    Again,
+impl Made {
+    pub(crate) fn hold(&mut self, more: Lease) {
+        match &mut self.lease {
+            Some(lease) => lease.join(more),
+            None => self.lease = Some(more),
+        }
+    }
 }
 
 impl PieceBatch {
@@ -189,19 +179,21 @@ impl PieceBatch {
             let mut lease = account.split_batch();
             lease.join(kept);
             state.slots = slots.into_iter().map(Some).collect();
-            state.made.leases.push(lease);
+            state.made.hold(lease);
             state.has_begun = true;
         }
         let slots = state.slots.get_mut(piece).and_then(Option::take);
         slots.ok_or(Denied::Cancelled)
     }
 
-    pub(crate) fn set_joined(&self, joined: Joined) {
-        self.lock().joined = Some(joined);
+    /// Keeps what all pieces have made for the worker that does the last join.
+    pub(crate) fn keep(&self, made: Made) {
+        self.lock().made = made;
     }
 
-    pub(crate) fn take_joined(&self) -> Option<Joined> {
-        self.lock().joined.take()
+    /// What all pieces have made.
+    pub(crate) fn take_made(&self) -> Made {
+        std::mem::take(&mut self.lock().made)
     }
 
     /// Gives back what the pieces have made: one op makes the whole batch later.
@@ -217,8 +209,11 @@ impl PieceBatch {
     }
 
     /// Ends a piece; without `made`, since memory was missing. The last one gets the builder, and what
-    /// all pieces have made.
-    pub(crate) fn end(&self, made: Option<MadePiece>) -> Ended {
+    /// all pieces have made. If memory was missing for one, the batch is made again after the last.
+    pub(crate) fn end(
+        &self,
+        made: Option<MadePiece>,
+    ) -> Result<Option<(BatchBuilder, Made)>, Denied> {
         let mut state = self.lock();
         state.ended += 1;
         let is_last = state.ended == self.pieces.len();
@@ -226,7 +221,7 @@ impl PieceBatch {
         match made {
             Some(piece) if !state.is_given_up => {
                 let made = &mut state.made;
-                made.leases.push(piece.lease);
+                made.hold(piece.lease);
                 made.written.variable += piece.written.variable;
                 made.written.only = made.written.only.max(piece.written.only);
                 match piece.result {
@@ -247,11 +242,11 @@ impl PieceBatch {
             }
         }
         match builder {
-            _ if !is_last => Ended::More,
+            _ if !is_last => Ok(None),
             Some(builder) if !state.is_given_up => {
-                Ended::Made(Box::new((builder, std::mem::take(&mut state.made))))
+                Ok(Some((builder, std::mem::take(&mut state.made))))
             }
-            _ => Ended::Again,
+            _ => Err(Denied::Again),
         }
     }
 
@@ -294,13 +289,13 @@ mod tests {
             lease: Lease::try_new(&memory, 1_000).unwrap(),
             written: Written::default(),
         };
-        assert!(matches!(batch.end(Some(made)), Ended::More));
+        assert!(batch.end(Some(made)).unwrap().is_none());
         assert!(memory.held() >= 2_600);
         batch.give_up();
         assert_eq!(memory.held(), 0);
         // The last piece has one op make the whole batch.
         let begun = batch.begin(1, &builders, &mut account());
         assert_eq!(begun.err(), Some(Denied::Again));
-        assert!(matches!(batch.end(None), Ended::Again));
+        assert_eq!(batch.end(None).err(), Some(Denied::Again));
     }
 }

@@ -13,7 +13,7 @@ use crate::delays;
 use crate::flow::{Denied, Finished, Flow};
 use crate::need::Need;
 use crate::ops::{Op, Queued, Work};
-use crate::pieces::{Ended, Join, Joined, MadePiece, PieceBatch};
+use crate::pieces::{Join, MadePiece, PieceBatch};
 use crate::planner::BatchPlan;
 use crate::sync::Instant;
 use crate::tuning::{JOIN_BYTES, WAKE_TIME};
@@ -180,14 +180,14 @@ impl Worker {
         piece: usize,
         account: &mut Account,
     ) -> Result<Option<Join>, Failed> {
+        let at_first = |denied| Failed::Denied(denied, 0);
         let made = match self.decode_piece(batch, piece, account) {
             Err(Failed::Denied(Denied::Again, _)) => None,
             made => Some(made?),
         };
-        let (builder, mut made) = match batch.end(made) {
-            Ended::More => return Ok(None),
-            Ended::Again => return Err(Failed::Denied(Denied::Again, 0)),
-            Ended::Made(made) => *made,
+        let ended = batch.end(made);
+        let Some((builder, mut made)) = ended.map_err(at_first)? else {
+            return Ok(None);
         };
         let failed = made.failed.take();
         if let Some(failed) = failed.or_else(|| disagreement(&builder, batch)) {
@@ -201,11 +201,9 @@ impl Worker {
             _ => (grown(made.written.variable), JOIN_BYTES),
         };
         let held = account.hold_batch(copied.saturating_add(made.written.padded));
-        held.map_err(|denied| Failed::Denied(denied, 0))?;
-        batch.set_joined(Joined {
-            made,
-            lease: account.split_batch(),
-        });
+        held.map_err(at_first)?;
+        made.hold(account.split_batch());
+        batch.keep(made);
         let tasks = builder.into_gather(task_bytes).into_iter();
         let mut joins = tasks.map(|tasks| Join {
             batch: batch.clone(),
@@ -258,19 +256,16 @@ impl Worker {
         let Some(mut builder) = join.tasks.run() else {
             return Ok(None);
         };
-        let Some(Joined { made, mut lease }) = batch.take_joined() else {
-            return Ok(None);
-        };
+        let made = batch.take_made();
         let columns = builder.finish();
         // What the pieces hold becomes the batch's.
         let bytes = columns.capacity_bytes() as u64;
-        for more in made.leases {
-            lease.join(more);
-        }
-        if !lease.try_grow(bytes) {
-            return Err(Denied::Again);
-        }
-        lease.shrink(bytes);
+        let lease = made.lease.map(|mut lease| {
+            let fits = lease.try_grow(bytes);
+            lease.shrink(bytes);
+            fits.then_some(lease)
+        });
+        let lease = lease.flatten().ok_or(Denied::Again)?;
         self.builders.give_back(builder);
         self.context.flow.counters.add_tally(&made.tally);
         let (rows, error) = batch.good_rows();
