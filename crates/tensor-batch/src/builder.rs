@@ -8,7 +8,6 @@ use crate::batch::ColumnData;
 use crate::gather::{GatherTask, join};
 use crate::pad::{Level, Padding};
 use crate::short::Short;
-use crate::sizes::Sizes;
 use crate::spec::Placement;
 use crate::values::each_values;
 use crate::{
@@ -26,9 +25,6 @@ pub struct BatchBuilder {
     run_rows: Vec<usize>,
     /// The columns of the current batch.
     columns: Vec<ColumnData>,
-    /// The sizes of the columns in the largest recent batch, for the memory of the next one.
-    sizes: Vec<Sizes>,
-    sized_rows: usize,
     /// For each column, a segment for each run of rows; empty for columns that are written in
     /// place.
     segments: Vec<Vec<Segment>>,
@@ -64,8 +60,6 @@ impl BatchBuilder {
             spec,
             run_rows: Vec::new(),
             columns: Vec::new(),
-            sizes: vec![Sizes::default(); columns],
-            sized_rows: 0,
             segments: (0..columns).map(|_| Vec::new()).collect(),
             levels: vec![Vec::new(); columns],
         }
@@ -114,10 +108,7 @@ impl BatchBuilder {
         self.run_rows.extend_from_slice(run_rows);
         let rows = self.rows();
         if self.columns.is_empty() {
-            self.columns = self
-                .recycler
-                .take(|i| self.new_column(i))
-                .unwrap_or_else(|| self.new_columns());
+            self.columns = self.recycler.take(&self.spec);
         }
 
         let bytes = self.columns.iter().map(ColumnData::capacity_bytes).sum();
@@ -223,12 +214,7 @@ impl BatchBuilder {
     pub fn finish(&mut self) -> Batch {
         let mut columns = std::mem::take(&mut self.columns);
         let rows = self.rows();
-        if rows >= self.sized_rows {
-            for (column, sizes) in columns.iter().zip(&mut self.sizes) {
-                sizes.take(column);
-            }
-            self.sized_rows = rows;
-        }
+        self.recycler.note_sizes(rows, &columns);
         for (i, (spec, column)) in self.spec.columns().iter().zip(&mut columns).enumerate() {
             column.shape.clear();
             column.shape.push(match spec.kind {
@@ -257,18 +243,6 @@ impl BatchBuilder {
             }
         }
         Batch::new(rows, self.spec.clone(), columns, self.recycler.clone())
-    }
-
-    /// Columns with memory for a batch of the last one's size.
-    fn new_columns(&self) -> Vec<ColumnData> {
-        let columns = 0..self.spec.columns().len();
-        columns.map(|i| self.new_column(i)).collect()
-    }
-
-    fn new_column(&self, i: usize) -> ColumnData {
-        let mut column = ColumnData::new(&self.spec.columns()[i]);
-        self.sizes[i].reserve(&mut column);
-        column
     }
 
     fn rows(&self) -> usize {

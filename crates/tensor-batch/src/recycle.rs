@@ -3,11 +3,17 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
+use crate::BatchSpec;
 use crate::batch::ColumnData;
+use crate::sizes::Sizes;
 
 /// Maximum number of batches whose memory is kept, and of columns of each kind. A consumer and a
 /// prefetch queue usually hold fewer.
 const MAX_KEPT: usize = 8;
+
+/// Bytes of batches up to which more are kept: several threads make small batches by the dozen, and the
+/// consumer drops them as fast.
+const SMALL_KEPT_BYTES: usize = 16 << 20;
 
 /// Columns of dropped batches, and columns that were dropped one by one.
 #[derive(Default)]
@@ -53,6 +59,9 @@ struct Free {
     batches: Vec<Vec<ColumnData>>,
     /// For each column of a batch, its free memory.
     columns: Vec<Vec<ColumnData>>,
+    /// The sizes of the columns in the largest batch, for the memory of new ones.
+    sizes: Vec<Sizes>,
+    sized_rows: usize,
 }
 
 impl Recycler {
@@ -70,34 +79,55 @@ impl Recycler {
         Kept(Arc::downgrade(self))
     }
 
-    /// The memory of a dropped batch. Without one, a batch of single dropped columns, with `new`
-    /// columns for the missing ones. `None` if no column is free.
-    pub(crate) fn take(&self, new: impl Fn(usize) -> ColumnData) -> Option<Vec<ColumnData>> {
+    /// The memory of a dropped batch of `spec`. Without one, that of single dropped columns, and new
+    /// memory for a batch of the largest one's size for the others.
+    pub(crate) fn take(&self, spec: &BatchSpec) -> Vec<ColumnData> {
         let mut free = self.lock();
         if let Some(batch) = free.batches.pop() {
             self.release(&batch);
-            return Some(batch);
+            return batch;
         }
-        if free.columns.iter().all(Vec::is_empty) {
-            return None;
-        }
-        let columns = free.columns.iter_mut().enumerate();
-        Some(
-            columns
-                .map(|(i, kept)| match kept.pop() {
-                    Some(column) => {
-                        self.release(std::slice::from_ref(&column));
-                        column
+        let kept: Vec<_> = free.columns.iter_mut().map(Vec::pop).collect();
+        let sizes = free.sizes.clone();
+        drop(free);
+        let mut kept = kept.into_iter();
+        let columns = spec.columns().iter().enumerate();
+        columns
+            .map(|(i, spec)| match kept.next().flatten() {
+                Some(column) => {
+                    self.release(std::slice::from_ref(&column));
+                    column
+                }
+                None => {
+                    let mut column = ColumnData::new(spec);
+                    if let Some(sizes) = sizes.get(i) {
+                        sizes.reserve(&mut column);
                     }
-                    None => new(i),
-                })
-                .collect(),
-        )
+                    column
+                }
+            })
+            .collect()
+    }
+
+    /// Notes the sizes of a batch of `rows` rows.
+    pub(crate) fn note_sizes(&self, rows: usize, columns: &[ColumnData]) {
+        let mut free = self.lock();
+        if rows >= free.sized_rows {
+            free.sized_rows = rows;
+            free.sizes.resize_with(columns.len(), Sizes::default);
+            for (sizes, column) in free.sizes.iter_mut().zip(columns) {
+                sizes.take(column);
+            }
+        }
     }
 
     pub(crate) fn give(&self, columns: Vec<ColumnData>) {
+        let bytes = bytes_of(&columns);
         let mut free = self.lock();
-        if free.batches.len() < MAX_KEPT && self.may_keep(&columns) {
+        let kept = free.batches.len();
+        // Batches of one builder are about as large.
+        let has_room = kept < MAX_KEPT || bytes.saturating_mul(kept) < SMALL_KEPT_BYTES;
+        if has_room && self.may_keep(bytes) {
             free.batches.push(columns);
         }
     }
@@ -109,14 +139,17 @@ impl Recycler {
             free.columns.resize_with(columns, Vec::new);
         }
         let kept = &mut free.columns[i];
-        if kept.len() < MAX_KEPT && self.may_keep(std::slice::from_ref(&column)) {
+        if kept.len() < MAX_KEPT && self.may_keep(column.capacity_bytes()) {
             kept.push(column);
         }
     }
 
     fn clear(&self) {
-        let Free { batches, columns } = std::mem::take(&mut *self.lock());
-        for kept in batches.into_iter().chain(columns) {
+        let mut free = self.lock();
+        let kept = std::mem::take(&mut free.batches);
+        let columns = std::mem::take(&mut free.columns);
+        drop(free);
+        for kept in kept.into_iter().chain(columns) {
             let bytes = bytes_of(&kept);
             drop(kept);
             if let Some(keeper) = self.keeper.get() {
@@ -125,9 +158,9 @@ impl Recycler {
         }
     }
 
-    fn may_keep(&self, columns: &[ColumnData]) -> bool {
+    fn may_keep(&self, bytes: usize) -> bool {
         let keeper = self.keeper.get();
-        keeper.is_none_or(|keeper| keeper.keep(bytes_of(columns)))
+        keeper.is_none_or(|keeper| keeper.keep(bytes))
     }
 
     fn release(&self, columns: &[ColumnData]) {
