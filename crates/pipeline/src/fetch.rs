@@ -233,7 +233,12 @@ impl Fetcher {
     }
 
     fn read_ahead(&mut self, ahead: &Ahead<'_>) {
-        while self.reads.len() < READS_UNDER_WAY {
+        let most = match self.access {
+            Access::Deferred => READS_UNDER_WAY,
+            // More leave the cache before they are decoded.
+            _ => (2 * self.flow.workers() + 1).min(READS_UNDER_WAY),
+        };
+        while self.reads.len() < most {
             let Some(last) = self.reads.back() else {
                 return;
             };
@@ -295,7 +300,7 @@ impl Fetcher {
     /// Whether workers read: the planning thread would wait for the disk and copy payloads. Beside one
     /// worker it has time to. An input without a size may keep a worker waiting for another program.
     fn is_read_by_workers(&self) -> bool {
-        self.access == Access::Blocking && self.size.is_some() && self.flow.has_workers()
+        self.access == Access::Blocking && self.size.is_some() && self.flow.workers() > 1
     }
 
     /// Forgets the reads under way: what is read next is elsewhere.

@@ -355,17 +355,24 @@ impl Sequence {
         if workers == 1 || plan.reads.len() < 2 {
             return 1;
         }
-        if !self.flow.costs.is_measured() || self.queued == 0 {
-            // The consumer waits for the first batch, and its pieces tell how long others take.
-            return match self.flow.costs.is_measured() {
-                true => self.flow.costs.pieces(plan.rows, WAKE_TIME, workers),
-                false => (plan.rows / FIRST_PIECE_ROWS).clamp(1, workers),
-            };
+        let costs = &self.flow.costs;
+        // The consumer waits for the first batch, and its pieces tell how long others take.
+        let piece_time = if self.queued == 0 {
+            WAKE_TIME
+        } else {
+            PIECE_TIME
+        };
+        let is_large = self.queued == 0 || plan.rows >= costs.rows_in(LARGE_BATCH_TIME);
+        // Several batches are made side by side where they fit, each in fewer pieces: less is joined.
+        let fitting = self.flow.memory.limit() / 4 / costs.batch_bytes(plan.rows).max(1);
+        let most = fitting.min((workers / 4).max(2)).max(1);
+        let beside = (self.flow.unfinished() + 1).min(most);
+        let most = workers.div_ceil(beside);
+        match costs.is_measured() {
+            true if is_large => costs.pieces(plan.rows, piece_time, most),
+            true => 1,
+            false => (plan.rows / FIRST_PIECE_ROWS).clamp(1, most),
         }
-        if plan.rows < self.flow.costs.rows_in(LARGE_BATCH_TIME) {
-            return 1;
-        }
-        self.flow.costs.pieces(plan.rows, PIECE_TIME, 2 * workers)
     }
 
     fn queue_pieces(&mut self, pieces: Vec<BatchPlan>) -> Result<(), Stop> {

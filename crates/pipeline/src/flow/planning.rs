@@ -9,7 +9,7 @@ use crate::error::Stop;
 use crate::memory::Lease;
 use crate::ops::{Op, Queued, Read};
 use crate::sync::{Instant, MutexGuard};
-use crate::tuning::{PIECE_TIME, QUEUED_OPS};
+use crate::tuning::{LARGE_BATCH_TIME, PIECE_TIME, QUEUED_OPS};
 use crate::watch::{FOR_MEMORY, FOR_ROOM};
 
 impl Flow {
@@ -98,9 +98,15 @@ impl Flow {
         until == u64::MAX || ahead <= self.memory.ahead_limit()
     }
 
-    /// Whether there are several workers.
-    pub(crate) fn has_workers(&self) -> bool {
-        self.workers > 1
+    /// Number of workers.
+    pub(crate) fn workers(&self) -> usize {
+        self.workers
+    }
+
+    /// Number of batches that were queued and are not finished.
+    pub(crate) fn unfinished(&self) -> u64 {
+        let state = self.lock();
+        (state.batches.len() - state.ready) as u64
     }
 
     /// Whether the workers and the consumer wait for the planning thread.
@@ -152,10 +158,14 @@ impl Flow {
     /// Number of ops that may wait to start: few until the first is measured, since the sizes of ops
     /// follow from what is measured, and few that take long, since others are planned meanwhile.
     pub(super) fn most_queued(&self, state: &State) -> usize {
-        let is_long = |queued: &Queued| queued.rows > self.costs.rows_in(PIECE_TIME);
-        match self.costs.is_measured() && !state.queue.back().is_some_and(is_long) {
-            true => self.workers * QUEUED_OPS,
-            false => self.workers,
+        if !self.costs.is_measured() {
+            return self.workers;
+        }
+        let rows = state.queue.back().map_or(0, |queued| queued.rows);
+        match Duration::from_nanos(self.costs.rows_ns(rows)) {
+            time if time > LARGE_BATCH_TIME => self.workers.div_ceil(2),
+            time if time > PIECE_TIME => self.workers,
+            _ => self.workers * QUEUED_OPS,
         }
     }
 

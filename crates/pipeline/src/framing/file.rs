@@ -220,7 +220,7 @@ impl Framing {
     fn is_long_in_window(&self) -> bool {
         let few = self.flow.memory.limit() / KEPT_SHARE;
         let is_large = || self.planner.expected_bytes() > few;
-        self.options.shuffle_buffer_size > 0 && (!self.flow.has_workers() || is_large())
+        self.options.shuffle_buffer_size > 0 && (self.flow.workers() == 1 || is_large())
     }
 }
 
