@@ -3,7 +3,9 @@
 use std::collections::{HashSet, VecDeque};
 use std::mem;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use atds_sched::thread_time;
 
 use crate::Options;
 use crate::block::Block;
@@ -34,9 +36,8 @@ pub(crate) struct Sequence {
     /// Batches of the next op.
     next: Vec<BatchPlan>,
     next_rows: u64,
-    /// When the last op was planned, and how long the planning thread had waited then.
-    planned_at: Instant,
-    waited: Duration,
+    /// Processor time of the planning thread until the last op was planned.
+    planned_at: Option<Duration>,
     delayed: VecDeque<Delayed>,
     /// Blocks that are to be prepared together.
     group: Vec<EarlyBlock>,
@@ -76,8 +77,7 @@ impl Sequence {
             queued: 0,
             next: Vec::new(),
             next_rows: 0,
-            planned_at: Instant::now(),
-            waited: Duration::ZERO,
+            planned_at: None,
             delayed: VecDeque::new(),
             group: Vec::new(),
             group_records: 0,
@@ -151,15 +151,13 @@ impl Sequence {
         Ok(())
     }
 
-    /// Notes the time that planning `rows` rows took, without waits.
+    /// Notes the processor time that planning `rows` rows took.
     fn note_planned(&mut self, rows: u64) {
-        let (now, waited) = (Instant::now(), self.flow.planner_waited());
-        let took = now - self.planned_at;
-        let waits = waited.saturating_sub(self.waited);
-        self.flow
-            .costs
-            .note_planned(rows, took.saturating_sub(waits));
-        (self.planned_at, self.waited) = (now, waited);
+        let now = thread_time();
+        if let Some((now, before)) = now.zip(self.planned_at) {
+            self.flow.costs.note_planned(rows, now - before);
+        }
+        self.planned_at = now;
     }
 
     /// Tells the flow which batch is the first that is not queued.

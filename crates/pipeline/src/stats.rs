@@ -132,8 +132,6 @@ pub(crate) struct Counters {
 pub(crate) struct Noted {
     /// Without what follows from other figures. `elapsed` is 0 until the end.
     pub(crate) stats: Stats,
-    /// Time that the planning thread waited for room.
-    pub(crate) room_wait: Duration,
     /// The time that the consumer takes for a batch.
     pub(crate) pace: Option<Duration>,
 }

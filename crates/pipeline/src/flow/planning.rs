@@ -8,7 +8,7 @@ use crate::Error;
 use crate::error::Stop;
 use crate::memory::Lease;
 use crate::ops::{Op, Queued, Read};
-use crate::sync::{Instant, MutexGuard};
+use crate::sync::MutexGuard;
 use crate::tuning::{LARGE_BATCH_TIME, PIECE_TIME, QUEUED_OPS};
 use crate::watch::{FOR_MEMORY, FOR_ROOM};
 
@@ -131,12 +131,6 @@ impl Flow {
         self.wake_all();
     }
 
-    /// Time that the planning thread has waited.
-    pub(crate) fn planner_waited(&self) -> Duration {
-        self.counters
-            .note(|noted| noted.room_wait + noted.stats.read_wait)
-    }
-
     pub(super) fn wait_for_room<'a>(
         &self,
         mut state: MutexGuard<'a, State>,
@@ -147,10 +141,7 @@ impl Flow {
             WaitsFor::Queue => FOR_ROOM,
             WaitsFor::Memory => FOR_MEMORY,
         });
-        let start = Instant::now();
         let mut state = wait(&self.room_changed, state);
-        let waited = start.elapsed();
-        self.counters.note(|noted| noted.room_wait += waited);
         state.waiting.planner = None;
         state
     }
