@@ -54,8 +54,7 @@ pub struct DatasetBuilder {
 }
 
 /// The function that is called after each checked file.
-#[derive(Clone)]
-struct OnCheck(Arc<dyn Fn(usize, usize) -> ControlFlow<()> + Send + Sync>);
+type OnCheck = Arc<dyn Fn(usize, usize) -> ControlFlow<()> + Send + Sync>;
 
 impl fmt::Debug for DatasetBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -84,6 +83,9 @@ macro_rules! setters {
 }
 
 setters! {
+    /// Sets whether the folders inside a folder are searched too (false by default).
+    recursive(recursive: bool) => files.recursive;
+
     /// Sets the maximum number of records that are sampled to infer features (1,000 by default). A
     /// list that has one length in the sample becomes dense, which is logged, and a list of another
     /// length is an error. The sample reads the first blocks of the first file. 0 infers from the
@@ -190,6 +192,11 @@ setters! {
     /// program writes to. Files that are packed as a whole are unpacked, and not mapped.
     mmap(mmap: bool) => run.mmap;
 
+    /// Sets the maximum size of a block in bytes, compressed and decompressed (1 GiB by default). A
+    /// larger block is an error. A block is held whole in memory, so this limits the effect of a
+    /// damaged size.
+    max_block_bytes(bytes: usize) => run.lenience.max_block_bytes;
+
     /// Sets the maximum nesting of records, arrays, maps and unions in a value (100 by default, at
     /// most [`DEEPEST`](avro_decode::limits::DEEPEST)): only recursive types come near it.
     max_depth(depth: usize) => plan.decode.max_depth;
@@ -221,17 +228,11 @@ impl DatasetBuilder {
                 epochs: 1,
             },
             check_files: true,
-            on_check: OnCheck(Arc::new(|_, _| ControlFlow::Continue(()))),
+            on_check: Arc::new(|_, _| ControlFlow::Continue(())),
             schemas: None,
             sample_records: DEFAULT_INFER_SAMPLE,
             sampled: Vec::new(),
         }
-    }
-
-    /// Sets whether the folders inside a folder are searched too (false by default).
-    pub fn recursive(mut self, recursive: bool) -> Self {
-        self.files = self.files.recursive(recursive);
-        self
     }
 
     /// Sets the features to read; other fields are skipped. By default, features are inferred from
@@ -272,7 +273,7 @@ impl DatasetBuilder {
         mut self,
         on_check: impl Fn(usize, usize) -> ControlFlow<()> + Send + Sync + 'static,
     ) -> Self {
-        self.on_check = OnCheck(Arc::new(on_check));
+        self.on_check = Arc::new(on_check);
         self
     }
 
@@ -281,15 +282,6 @@ impl DatasetBuilder {
     pub fn tolerate(mut self, tolerate: Tolerate) -> Self {
         self.run.lenience.tolerate = tolerate;
         self.plan.decode.replace_invalid_utf8 = tolerate.utf8;
-        self
-    }
-
-    /// Sets the maximum size of a block in bytes, compressed and decompressed (1 GiB by default). A
-    /// larger block is an error. A block is held whole in memory, so this limits the effect of a
-    /// damaged size.
-    pub fn max_block_bytes(mut self, bytes: usize) -> Self {
-        self.run.lenience.max_block_bytes = bytes;
-        self.run.pipeline.max_block_bytes = bytes;
         self
     }
 
@@ -321,7 +313,6 @@ impl DatasetBuilder {
         let inputs = self.files.inputs().clone();
         self.check_once(&inputs)?;
         let schemas = self.read_schemas(&files, &inputs);
-        let OnCheck(on_check) = self.on_check.clone();
         let inferred = match &self.features {
             Some(_) => Inferred::default(),
             None => self.infer_from(&files, &schemas)?,
@@ -348,7 +339,7 @@ impl DatasetBuilder {
         let plans = Plans::new(features, self.plan, level, self.strict);
         let mut schemas = plans.check(&schemas, &files)?;
         if !self.check_files && !were_checked {
-            look_further(&plans, &mut schemas, &files, &inputs, &*on_check);
+            look_further(&plans, &mut schemas, &files, &inputs, &*self.on_check);
         }
         // An input that is read only once may have fields that the files lack.
         let all_read = || files.iter().skip(1).all(|file| !inputs.has(file));
@@ -407,10 +398,7 @@ impl DatasetBuilder {
     fn read_schemas(&self, files: &[PathBuf], inputs: &OnceInputs) -> FileSchemas {
         match &self.schemas {
             Some(schemas) => schemas.clone(),
-            None if self.check_files => {
-                let OnCheck(on_check) = &self.on_check;
-                FileSchemas::read_all(files, inputs, &**on_check)
-            }
+            None if self.check_files => FileSchemas::read_all(files, inputs, &*self.on_check),
             None => FileSchemas::read_all(&files[..1], inputs, |_, _| ControlFlow::Continue(())),
         }
     }

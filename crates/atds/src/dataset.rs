@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ops::{Range, RangeBounds};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -19,6 +19,7 @@ use crate::avro::plans::Plans;
 use crate::avro::schema::FileSchemas;
 use crate::formats::avro::{AvroFormat, BufferPool};
 use crate::iteration::IterationFiles;
+use crate::lock::lock;
 use crate::source::{Mappings, OnceInputs, Packing};
 use crate::stats::{Stats, StatsHandle};
 use crate::tolerate::Lenience;
@@ -189,8 +190,7 @@ impl Dataset {
         is_logged: &mut bool,
     ) -> Result<u64, Error> {
         let counts = &self.settings.caches.file_counts;
-        let counts = || counts.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(records) = counts().get(path).copied() {
+        if let Some(records) = lock(counts).get(path).copied() {
             return Ok(records);
         }
         if !std::mem::replace(is_logged, true) {
@@ -202,7 +202,7 @@ impl Dataset {
         }
         let run = &self.settings.run;
         let records = count_packed(path, run.pipeline.read_size, &run.lenience)?;
-        counts().insert(path.to_owned(), records);
+        lock(counts).insert(path.to_owned(), records);
         Ok(records)
     }
 
@@ -377,6 +377,7 @@ impl Batches {
             Some(cores) => run.threads.number_on(cores),
             None => run.threads.number(),
         };
+        options.max_block_bytes = run.lenience.max_block_bytes;
         options.automatic = !matches!(run.threads, Threads::Fixed(_));
         let mut pipeline = Pipeline::new(settings.plans.spec().clone(), files.clone(), options);
         pipeline = pipeline.with_costs(caches.costs.clone());

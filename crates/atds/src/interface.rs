@@ -140,6 +140,11 @@ fn next_option(text: &str) -> Option<(&str, Given<'_>, &str)> {
     }
 }
 
+/// Text from data in quotes, escaped.
+pub(crate) fn quoted(text: impl Display) -> String {
+    format!("'{}'", text.to_string().escape_debug())
+}
+
 /// `text` in a form that is safe for a terminal or a log. Invisible characters, control characters,
 /// line ends and changes of text direction are escaped as in Rust and Python. Quotes, backslashes
 /// and all others stay.

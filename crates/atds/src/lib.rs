@@ -27,6 +27,7 @@ pub mod interface;
 mod iteration;
 mod json;
 pub mod limits;
+mod lock;
 mod machine;
 mod source;
 pub mod stats;

@@ -56,12 +56,9 @@ impl Tolerate {
 
     /// All faults.
     pub fn everything() -> Self {
-        Tolerate {
-            trailing_block_bytes: true,
-            trailing_file_bytes: true,
-            checksum: true,
-            utf8: true,
-        }
+        let mut all = Self::default();
+        all.flags().into_iter().for_each(|flag| *flag = true);
+        all
     }
 
     /// Also tolerates the fault `name`.

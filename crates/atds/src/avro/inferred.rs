@@ -8,6 +8,8 @@ use atds_features::{Convert, Feature};
 use avro_decode::Inferred;
 use tensor_batch::DType;
 
+use crate::interface::quoted;
+
 /// Maximum number of names in a warning; the others are counted.
 const MAX_NAMES: usize = 10;
 
@@ -29,16 +31,18 @@ pub(crate) struct Merged {
 
 impl Merged {
     pub(crate) fn new(first: Inferred) -> Self {
-        let features = first.features.iter();
-        let columns = features.flat_map(|feature| {
-            let masks = [&feature.missing.mask, &feature.missing.row_mask];
-            [&feature.name]
-                .into_iter()
-                .chain(masks.into_iter().flatten())
-        });
+        let mut taken = HashSet::new();
+        for Feature { name, missing, .. } in &first.features {
+            taken.extend(
+                [Some(name), missing.mask.as_ref(), missing.row_mask.as_ref()]
+                    .into_iter()
+                    .flatten()
+                    .cloned(),
+            );
+        }
         Merged {
             takes_later: false,
-            taken: columns.cloned().collect(),
+            taken,
             only_later: Vec::new(),
             later_file: None,
             seen: HashSet::new(),
@@ -107,33 +111,28 @@ impl Merged {
                 "{}: fields that the first file lacks are not read: {}; name them in \
                  `features`, with a `default` or a `mask`",
                 files[file].display(),
-                listed(self.only_later.iter())
+                listed(self.only_later.iter().map(quoted))
             );
         }
         if !self.rounded.is_empty() {
             log::warn!(
                 "numbers that are int64 in one file and float64 in another are read as float64, \
                  which rounds them beyond 2^53: {}",
-                listed(self.rounded.iter())
+                listed(self.rounded.iter().map(quoted))
             );
         }
         self.first
     }
 }
 
-/// The first [`MAX_NAMES`] names, in quotes.
-fn listed<'n>(names: impl ExactSizeIterator<Item = &'n String>) -> String {
-    listed_as(names.map(|name| format!("'{}'", name.escape_debug())))
-}
-
-/// The first [`MAX_NAMES`] texts, and the number of the others.
-pub(crate) fn listed_as(names: impl ExactSizeIterator<Item = String>) -> String {
+/// The first [`MAX_NAMES`] names, and the number of the others.
+pub(crate) fn listed(names: impl ExactSizeIterator<Item = String>) -> String {
     let more = match names.len().saturating_sub(MAX_NAMES) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let said: Vec<_> = names.take(MAX_NAMES).collect();
-    format!("{}{more}", said.join(", "))
+    let names: Vec<_> = names.take(MAX_NAMES).collect();
+    format!("{}{more}", names.join(", "))
 }
 
 /// The dtype that holds the numbers of two different dtypes.

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use atds_features::{Feature, Features};
 use avro_decode::limits::MAX_DEVIATIONS;
@@ -11,7 +11,9 @@ use avro_decode::{Absent, Meanings, Plan, PlanError, PlanOptions, Schema, Schema
 use tensor_batch::BatchSpec;
 
 use crate::avro::schema::FileSchemas;
+use crate::interface::quoted;
 use crate::limits::MAX_SCHEMA_BYTES;
+use crate::lock::lock;
 use crate::{Error, avro};
 
 /// Compiles the features against each schema of the files.
@@ -102,7 +104,7 @@ impl Plans {
     /// Compiles the plan of a file's schema. Returns whether the schema adds to the meanings of
     /// columns.
     pub(crate) fn add(&self, schema: &str, file: &Path) -> Result<bool, Error> {
-        let mut known = self.known();
+        let mut known = lock(&self.known);
         let is_first = known.first.is_none();
         let (absent, meanings) = (known.absent.len(), known.meanings.len());
         self.compiled(&mut known, schema, file)?;
@@ -111,13 +113,13 @@ impl Plans {
 
     /// Whether no schema so far has an expression's values, or defines their meaning.
     pub(crate) fn lacks_any(&self) -> bool {
-        let known = self.known();
+        let known = lock(&self.known);
         !known.absent.is_empty() || !known.meanings.cover(&self.features)
     }
 
     /// An error if no schema has an expression's values.
     pub(crate) fn check_found(&self) -> Result<(), Error> {
-        match self.known().absent.first() {
+        match lock(&self.known).absent.first() {
             Some((absent, file)) => Err(missing_everywhere(absent).in_file(file)),
             None => Ok(()),
         }
@@ -125,11 +127,7 @@ impl Plans {
 
     /// What decodes the records of the file at `path`, which have this schema.
     pub(crate) fn of_file(&self, schema: &str, path: &Path) -> Result<Arc<Compiled>, Error> {
-        self.compiled(&mut self.known(), schema, path)
-    }
-
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.compiled(&mut lock(&self.known), schema, path)
     }
 
     fn compiled(
@@ -142,7 +140,7 @@ impl Plans {
             return Ok(compiled.clone());
         }
         let parsed = parse_by(schema, self.strict).map_err(|error| error.in_file(file))?;
-        let options = options_for(&self.options, &known.meanings, quoted(file));
+        let options = options_for(&self.options, &known.meanings, quoted(file.display()));
         let skipper = Skipper::with_max_depth(&parsed, self.options.decode.max_depth);
         let plan = Plan::compile(&Arc::new(parsed), &self.features, &options);
         let plan = Arc::new(plan.map_err(|error| self.refused(known, error).in_file(file))?);
@@ -246,10 +244,6 @@ impl Known {
     }
 }
 
-fn quoted(path: &Path) -> String {
-    format!("'{}'", path.display().to_string().escape_debug())
-}
-
 /// The error for an expression whose values no schema has.
 #[cold]
 pub(crate) fn missing_everywhere(absent: &Absent) -> Error {
@@ -261,7 +255,7 @@ pub(crate) fn missing_everywhere(absent: &Absent) -> Error {
 fn missing(error: &PlanError, found_in: Option<&Path>) -> avro::ErrorKind {
     avro::ErrorKind::MissingField {
         error: Box::new(error.clone()),
-        found_in: found_in.map(quoted),
+        found_in: found_in.map(|file| quoted(file.display())),
     }
 }
 

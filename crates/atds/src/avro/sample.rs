@@ -11,9 +11,10 @@ use avro_decode::{Inferred, Plan, PlanOptions, Sampled};
 use tensor_batch::{BatchBuilder, GatherTask, Layout};
 
 use crate::avro::file_blocks::FileBlocks;
-use crate::avro::inferred::listed_as;
+use crate::avro::inferred::listed;
 use crate::avro::inspect::Seen;
 use crate::avro::plans::parse_text;
+use crate::interface::quoted;
 use crate::limits::{
     DEFAULT_READER_BUFFER_SIZE as BUFFER_SIZE, SAMPLE_BLOCKS, SAMPLE_ENOUGH, SAMPLE_FILES,
 };
@@ -63,18 +64,17 @@ fn through_maps(features: &[Feature]) -> HashSet<String> {
         Some((&feature.name, path.steps))
     });
     let paths: Vec<(&String, Vec<Step>)> = paths.collect();
-    let mut maps: Vec<&[Step]> = Vec::new();
-    for (_, steps) in &paths {
-        if let [map @ .., Step::Keys] = &steps[..] {
-            maps.push(map);
-        }
-    }
-    let through = |steps: &[Step]| {
-        let mut maps = maps.iter();
-        // The feature reads the map's keys or its values.
-        maps.any(|map| steps.len() > map.len() && steps.starts_with(map))
-    };
-    let through = paths.iter().filter(|(_, steps)| through(steps));
+    let maps = paths.iter().filter_map(|(_, steps)| match &steps[..] {
+        [map @ .., Step::Keys] => Some(map),
+        _ => None,
+    });
+    let maps: Vec<&[Step]> = maps.collect();
+    // The feature reads the map's keys or its values.
+    let is_inside =
+        |steps: &[Step], map: &[Step]| steps.len() > map.len() && steps.starts_with(map);
+    let through = paths
+        .iter()
+        .filter(|(_, steps)| maps.iter().any(|map| is_inside(steps, map)));
     through.map(|(name, _)| (*name).clone()).collect()
 }
 
@@ -196,14 +196,14 @@ impl Sample {
                 FeatureKind::Dense { shape, .. } => shape.iter().flatten().collect(),
                 _ => Vec::new(),
             };
-            format!("'{}' {shape:?}", feature.name.escape_debug())
+            format!("{} {shape:?}", quoted(&feature.name))
         });
         log::info!(
             "{}: inferred as dense, because all lists of the {records} sampled records have \
              the same length: {}. A longer list, or without a mask a shorter one, will be an \
              error: name such a column in `features`",
             path.display(),
-            listed_as(columns)
+            listed(columns)
         );
         for feature in dense {
             let sampled = Sampled::new(&feature.name, feature.expression(), records);

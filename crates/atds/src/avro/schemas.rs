@@ -6,7 +6,7 @@ use std::fmt;
 use std::hash::BuildHasher;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,7 @@ use crate::avro::inference::infer_features;
 use crate::avro::inferred::Merged;
 use crate::avro::plans::parse_text;
 use crate::limits::{HEADER_THREADS, MAX_SCHEMA_BYTES};
+use crate::lock::lock;
 use crate::source::OnceInputs;
 use crate::{Error, ErrorKind, Files};
 
@@ -46,10 +47,8 @@ struct FileSchema {
 
 impl fmt::Debug for FileSchemas {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FileSchemas")
-            .field("schemas", &self.schemas.len())
-            .field("fault", &self.fault)
-            .finish_non_exhaustive()
+        let (schemas, fault) = (self.schemas.len(), &self.fault);
+        write!(f, "FileSchemas {{ schemas: {schemas}, fault: {fault:?} }}")
     }
 }
 
@@ -67,7 +66,7 @@ impl FileSchemas {
         files: &Files,
         on_check: impl Fn(usize, usize) -> ControlFlow<()> + Sync,
     ) -> Result<FileSchemas, Error> {
-        Self::read_some(files, usize::MAX, on_check)
+        Ok(Self::read_all(&files.look_up()?, files.inputs(), on_check))
     }
 
     /// Reads the header of the first file only.
@@ -75,17 +74,10 @@ impl FileSchemas {
     /// # Errors
     /// As [`read`](FileSchemas::read).
     pub fn read_first(files: &Files) -> Result<FileSchemas, Error> {
-        Self::read_some(files, 1, |_, _| ControlFlow::Continue(()))
-    }
-
-    fn read_some(
-        files: &Files,
-        most: usize,
-        on_check: impl Fn(usize, usize) -> ControlFlow<()> + Sync,
-    ) -> Result<FileSchemas, Error> {
-        let (paths, inputs) = (files.look_up()?, files.inputs());
-        let paths = &paths[..paths.len().min(most)];
-        Ok(Self::read_all(paths, inputs, on_check))
+        let first = &files.look_up()?[..1];
+        Ok(Self::read_all(first, files.inputs(), |_, _| {
+            ControlFlow::Continue(())
+        }))
     }
 
     /// Reads the headers of files that were looked up.
@@ -238,7 +230,7 @@ struct Found {
 impl Reading<'_> {
     /// Reads the next file's header, if there is one to be read.
     fn step(&self, on_check: &impl Fn(usize, usize) -> ControlFlow<()>) -> ControlFlow<()> {
-        let mut found = self.found();
+        let mut found = lock(&self.found);
         let file = found.next;
         // Files are taken in order, so all files before the first faulty one are read.
         if found.stopped || found.fault.as_ref().is_some_and(|fault| file > fault.0) {
@@ -253,7 +245,7 @@ impl Reading<'_> {
         // The first file is always read, because it determines the columns.
         let once = self.inputs.has(path);
         let header = (file == 0 || !once).then(|| read_header(path, self.inputs));
-        let mut found = self.found();
+        let mut found = lock(&self.found);
         match header {
             Some(Ok(header)) => {
                 let hash = self.hasher.hash_one(header.schema());
@@ -274,12 +266,8 @@ impl Reading<'_> {
         }
         drop(found);
         let goes_on = on_check(checked, total);
-        self.found().stopped |= goes_on.is_break();
+        lock(&self.found).stopped |= goes_on.is_break();
         goes_on
-    }
-
-    fn found(&self) -> MutexGuard<'_, Found> {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

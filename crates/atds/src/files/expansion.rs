@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::Path;
 
+use crate::interface::quoted;
+
 /// Maximum number of paths to which a message expands braces.
 const MAX_EXPANDED: usize = 4;
 
@@ -28,12 +30,8 @@ impl NotExpanded {
     fn tilde(text: &str) -> Option<Self> {
         let rest = text.strip_prefix('~')?;
         let (user, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        let home = if user.is_empty() {
-            std::env::home_dir()
-        } else {
-            // Only the system knows the home folder of another user.
-            None
-        };
+        // Only the system knows the home folder of another user.
+        let home = user.is_empty().then(std::env::home_dir).flatten();
         let instead = home.map(|home| format!("{}{path}", home.display()));
         Some(NotExpanded {
             part: format!("~{user}"),
@@ -50,15 +48,15 @@ impl NotExpanded {
             return None;
         }
         let (before, after) = (&text[..open], &text[close + 1..]);
-        let alternatives: Vec<&str> = inside.split(',').collect();
         // Nested groups and several groups are too long for a message.
-        let is_simple = alternatives.len() <= MAX_EXPANDED && !inside.contains('{');
-        let is_last = !after.contains(['{', '}']);
-        let alternatives = alternatives.iter().filter(|_| is_simple && is_last);
-        let instead = alternatives.map(|alternative| format!("{before}{alternative}{after}"));
+        let is_simple = !inside.contains('{') && !after.contains(['{', '}']);
+        let is_short = inside.split(',').count() <= MAX_EXPANDED;
+        let alternatives = inside.split(',').filter(|_| is_simple && is_short);
         Some(NotExpanded {
             part: text[open..=close].to_owned(),
-            instead: instead.collect(),
+            instead: alternatives
+                .map(|one| format!("{before}{one}{after}"))
+                .collect(),
         })
     }
 }
@@ -66,18 +64,13 @@ impl NotExpanded {
 /// Writes the reason and the paths to give instead.
 impl fmt::Display for NotExpanded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}' is not expanded: give ", self.part.escape_debug())?;
-        match &self.instead[..] {
+        write!(f, "{} is not expanded: give ", quoted(&self.part))?;
+        let quoted: Vec<_> = self.instead.iter().map(quoted).collect();
+        match &quoted[..] {
             [] if self.part.starts_with('~') => f.write_str("the path of that folder"),
             [] => f.write_str("a path or pattern for each alternative"),
-            [one] => write!(f, "'{}'", one.escape_debug()),
-            [all @ .., last] => {
-                let all: Vec<_> = all
-                    .iter()
-                    .map(|path| path.escape_debug().to_string())
-                    .collect();
-                write!(f, "'{}' and '{}'", all.join("', '"), last.escape_debug())
-            }
+            [one] => f.write_str(one),
+            [all @ .., last] => write!(f, "{} and {last}", all.join(", ")),
         }
     }
 }

@@ -17,31 +17,26 @@ pub(crate) fn local_path(given: &Path) -> Result<Cow<'_, Path>, Error> {
     let Some((scheme, rest)) = split_scheme(bytes) else {
         return Ok(Cow::Borrowed(given));
     };
-    if scheme != "file" {
-        // Paths such as `a:b` are no URLs, but those of Hadoop's file are.
-        return if rest.starts_with(b"//") {
-            Err(Error::new(ErrorKind::Scheme(scheme)).in_location(url(given)))
-        } else {
-            Ok(Cow::Borrowed(given))
-        };
-    }
-    let path = match rest.strip_prefix(b"//") {
-        None if rest.starts_with(b"/") => rest,
-        None => return Ok(Cow::Borrowed(given)),
-        Some(rest) => {
-            let host = rest.iter().position(|&byte| byte == b'/');
-            let (host, path) = rest.split_at(host.unwrap_or(rest.len()));
+    let after_slashes = rest.strip_prefix(b"//");
+    match (&*scheme, after_slashes) {
+        ("file", Some(rest)) => {
+            let slash = rest.iter().position(|&byte| byte == b'/');
+            let (host, path) = rest.split_at(slash.unwrap_or(rest.len()));
             if !host.is_empty() && !host.eq_ignore_ascii_case(b"localhost") {
                 return Err(elsewhere(host, &decoded(rest)).in_location(url(given)));
             }
             // `file://` alone has no path.
-            if path.is_empty() {
-                return Ok(Cow::Borrowed(given));
+            if !path.is_empty() {
+                return Ok(Cow::Owned(decoded(path)));
             }
-            path
         }
-    };
-    Ok(Cow::Owned(decoded(path)))
+        ("file", None) if rest.starts_with(b"/") => return Ok(Cow::Owned(decoded(rest))),
+        ("file", None) => {}
+        (_, Some(_)) => return Err(Error::new(ErrorKind::Scheme(scheme)).in_location(url(given))),
+        // Paths such as `a:b` are no URLs, but those of Hadoop's file are.
+        (_, None) => {}
+    }
+    Ok(Cow::Borrowed(given))
 }
 
 /// The place of a URL. One that is not UTF-8 keeps its bytes as a path.

@@ -48,7 +48,7 @@ pub(crate) type Found = (PathBuf, Metadata);
 #[derive(Clone, Default)]
 pub struct Files {
     given: Vec<PathBuf>,
-    recursive: bool,
+    pub(crate) recursive: bool,
     inputs: Arc<OnceInputs>,
     /// The files that were found, if they were looked up already.
     found: Option<Arc<[PathBuf]>>,

@@ -8,6 +8,7 @@ use glob::Pattern;
 
 use super::NotExpanded;
 use super::search::{Search, entries, is_hidden};
+use crate::interface::quoted;
 use atds_features::words::counted;
 
 /// Maximum number of folders that are searched for suggestions.
@@ -123,7 +124,7 @@ fn explain(
     let there: Vec<_> = there
         .map(|(count, what, which)| counted(*count, what) + which)
         .collect();
-    let quoted: Vec<_> = suggestions.iter().map(|pattern| quoted(pattern)).collect();
+    let quoted: Vec<_> = suggestions.iter().map(quoted).collect();
     let advice = match &quoted[..] {
         [] => String::new(),
         all => format!(": give {}", all.join(" or ")),
@@ -302,10 +303,6 @@ fn common_pattern(names: &[String]) -> String {
         _ => String::new(),
     };
     format!("{}*{suffix}", Pattern::escape(prefix))
-}
-
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.escape_debug())
 }
 
 #[cfg(test)]

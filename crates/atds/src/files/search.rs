@@ -3,10 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::{
-    self,
-    ErrorKind::{NotADirectory, NotFound},
-};
+use std::io::{self, ErrorKind as IoKind};
 use std::path::{Component, Path, PathBuf};
 
 use glob::Pattern;
@@ -17,7 +14,8 @@ use crate::{Error, ErrorKind};
 
 /// The files named `*.avro` in a folder; with `recursive` also in all folders below.
 pub(super) fn folder(folder: &Path, recursive: bool) -> Result<Vec<Found>, Error> {
-    let search = Search::folder(folder, recursive)?;
+    let mut search = Search::default();
+    search.folder(folder, recursive)?;
     if search.files.is_empty() {
         let found = nothing::in_folder(folder, recursive, &search);
         return Err(no_files(found, folder));
@@ -44,11 +42,10 @@ pub(super) fn pattern(
     search.run(&start, &parts)?;
     if recursive {
         for matched in std::mem::take(&mut search.folders) {
-            let inside = Search::folder(&matched, true)?;
-            search.files.extend(inside.files);
-            search.hidden.add(&inside.hidden);
-            search.alike.extend(inside.alike);
+            search.folder(&matched, true)?;
         }
+        // Folders that are named as files are.
+        search.folders.clear();
     }
     if search.files.is_empty() {
         let is_simple = matches!(parts[..], [PatternPart::Names(_)]);
@@ -110,7 +107,7 @@ pub(super) struct Search {
     pub(super) folders: Vec<PathBuf>,
     /// Hidden files and folders that would match.
     pub(super) hidden: Hidden,
-    /// Whether a folder is searched, not a pattern.
+    /// Whether a folder is searched now, not a pattern.
     is_folder: bool,
     /// Files of a folder with names similar to `*.avro`: `a.avro.gz`, `A.AVRO`.
     alike: BTreeSet<PathBuf>,
@@ -123,15 +120,12 @@ pub(super) struct Search {
 
 impl Search {
     /// Searches a folder, and with `recursive` all folders below, for files named `*.avro`.
-    fn folder(folder: &Path, recursive: bool) -> Result<Self, Error> {
+    fn folder(&mut self, folder: &Path, recursive: bool) -> Result<(), Error> {
         let avro = PatternPart::Names(Pattern::new("*.avro").expect("it is one"));
         let parts = [PatternPart::Folders, avro];
-        let mut search = Search {
-            is_folder: true,
-            ..Search::default()
-        };
-        search.run(folder, if recursive { &parts } else { &parts[1..] })?;
-        Ok(search)
+        self.is_folder = true;
+        self.searched.clear();
+        self.run(folder, if recursive { &parts } else { &parts[1..] })
     }
 
     fn run(&mut self, start: &Path, parts: &[PatternPart]) -> Result<(), Error> {
@@ -178,7 +172,7 @@ impl Search {
                         }
                         continue;
                     }
-                    if !is_hidden(&entry.name) || begins_hidden(pattern.as_str()) {
+                    if !is_hidden(&entry.name) || pattern.as_str().starts_with(['.', '_']) {
                         self.below(&next, rest)?;
                     } else if entry.is_folder && !rest.is_empty() {
                         self.hidden.folders.insert(next);
@@ -232,10 +226,6 @@ pub(super) fn is_hidden(name: &OsStr) -> bool {
     }
 }
 
-fn begins_hidden(pattern: &str) -> bool {
-    pattern.starts_with(['.', '_'])
-}
-
 /// An entry of a folder.
 pub(super) struct Entry {
     pub(super) name: OsString,
@@ -275,7 +265,9 @@ pub(super) fn entries(folder: &Path) -> Result<Vec<Entry>, Error> {
         })
     };
     let found = match fs::read_dir(here) {
-        Err(error) if matches!(error.kind(), NotFound | NotADirectory) => return Ok(Vec::new()),
+        Err(error) if matches!(error.kind(), IoKind::NotFound | IoKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
         found => found.and_then(|found| found.map(entry).collect::<io::Result<Vec<_>>>()),
     };
     let mut entries = found.map_err(|error| Error::io(error, folder))?;

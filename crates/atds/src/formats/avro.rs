@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use atds_format::{
     BlockDesc, Blocks, Decoded, Decoder, Error, ErrorKind, FileInfo, Format, Location, Match, Next,
@@ -20,6 +20,7 @@ use tensor_batch::RowSlots;
 use crate::avro;
 use crate::avro::file_blocks::framing;
 use crate::avro::plans::{Compiled, Plans};
+use crate::lock::lock;
 use crate::tolerate::{FaultLog, Lenience};
 
 /// Avro container files, read by the features of a data set.
@@ -294,7 +295,7 @@ impl Decoder for AvroDecoder {
             ..
         } = scratch.get();
         let pool = &self.file.format.buffers;
-        let mut unused = pool.lock();
+        let mut unused = lock(&pool.0);
         buffers.extend(
             jobs.iter()
                 .map(|job| unused.take(payload(job.parts).len() * *ratio / 1024)),
@@ -437,7 +438,7 @@ struct DecompressedBlock {
 impl Drop for DecompressedBlock {
     fn drop(&mut self) {
         let buffer = std::mem::take(&mut self.buffer);
-        let mut buffers = self.pool.lock();
+        let mut buffers = lock(&self.pool.0);
         buffers.used -= buffer.capacity();
         buffers.give_back(buffer);
     }
@@ -490,7 +491,7 @@ impl BufferPool {
     /// The block that was decompressed into `buffer`, which returns to the pool after it.
     fn prepared(self: &Arc<Self>, buffer: DecompressBuffer) -> Prepared {
         let (bytes, memory_bytes) = (buffer.len(), most_capacity(buffer.len()));
-        self.lock().add_used(buffer.capacity());
+        lock(&self.0).add_used(buffer.capacity());
         let pool = self.clone();
         Prepared::of_value(DecompressedBlock { buffer, pool }, bytes, memory_bytes)
     }
@@ -504,14 +505,10 @@ impl BufferPool {
             buffer.shrink_to_fit();
             return Ok(buffer);
         }
-        let mut fitting = self.lock().take(buffer.len());
+        let mut fitting = lock(&self.0).take(buffer.len());
         fitting.assign(&buffer)?;
-        self.lock().give_back(buffer);
+        lock(&self.0).give_back(buffer);
         Ok(fitting)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Buffers> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

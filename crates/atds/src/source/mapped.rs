@@ -6,7 +6,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use atds_format::{Access, ByteSource, Completion, Location, ReadBuffer};
 use avro_block::Mapping;
@@ -14,6 +14,7 @@ use bytes::Bytes;
 
 use super::once::{FileId, file_id};
 use crate::ErrorKind;
+use crate::lock::lock;
 
 /// Number of bytes of a mapped file between two checks of its length.
 const CHECK_BYTES: u64 = 256 << 10;
@@ -76,9 +77,10 @@ impl Mappings {
     fn map(&self, file: &File, path: &Path) -> io::Result<Arc<Mapped>> {
         let found = file.metadata()?;
         let id = file_id(path, &found);
-        let is_same = |kept: &&Arc<Mapped>| kept.id == id && kept.len() == found.len();
-        if let Some(kept) = self.lock().files.get(path).filter(is_same) {
-            return Ok(kept.clone());
+        let mut kept = lock(&self.kept);
+        match kept.files.get(path) {
+            Some(kept) if kept.id == id && kept.len() == found.len() => return Ok(kept.clone()),
+            _ => {}
         }
         let mapping = Mapping::new(file)?;
         self.bytes.fetch_add(mapping.len() as u64, Relaxed);
@@ -87,22 +89,13 @@ impl Mappings {
             mapping,
             total: self.bytes.clone(),
         });
-        self.keep(path, &mapped);
-        Ok(mapped)
-    }
-
-    fn keep(&self, path: &Path, mapped: &Arc<Mapped>) {
-        let mut kept = self.lock();
         let before = kept.files.remove(path);
-        kept.bytes -= before.as_ref().map_or(0, |mapped| mapped.len());
+        kept.bytes -= before.map_or(0, |mapped| mapped.len());
         if cfg!(unix) && kept.bytes.saturating_add(mapped.len()) <= self.limit {
             kept.bytes += mapped.len();
             kept.files.insert(path.to_owned(), mapped.clone());
         }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        Ok(mapped)
     }
 }
 

@@ -10,10 +10,11 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use atds_format::ByteSource;
 
+use crate::lock::lock;
 pub(crate) use mapped::Mappings;
 pub(crate) use once::{OnceInputs, OnceReader, Stop, open_input};
 pub use unpack::Packing;
@@ -53,22 +54,18 @@ impl PackedFiles {
     /// Registers the file at `path`, if it is packed.
     pub(crate) fn note(&self, path: &Path, packing: Option<Packing>) {
         if let Some(packing) = packing {
-            self.lock().insert(path.to_owned(), packing);
+            lock(&self.0).insert(path.to_owned(), packing);
         }
     }
 
     /// The first of the files by name.
     pub(crate) fn first(&self) -> Option<(PathBuf, Packing)> {
         let first = |(path, packing): (&PathBuf, &Packing)| (path.clone(), *packing);
-        self.lock().first_key_value().map(first)
+        lock(&self.0).first_key_value().map(first)
     }
 
     pub(crate) fn packing(&self, path: &Path) -> Option<Packing> {
-        self.lock().get(path).copied()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Packing>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0).get(path).copied()
     }
 }
 

@@ -8,17 +8,22 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs::{File, FileType, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use atds_format::CancelFlag;
 
 use super::PackedFiles;
 use super::stream::Stream;
+use crate::lock::lock;
 use crate::{Error, ErrorKind};
 
 /// The maximum wait for bytes before a thread checks whether to stop.
-const SLICE: Duration = Duration::from_millis(50);
+#[cfg(unix)]
+const SLICE: rustix::event::Timespec = rustix::event::Timespec {
+    tv_sec: 0,
+    tv_nsec: 50_000_000,
+};
 
 /// The time that a program may take to open the other end of a pipe before this is logged.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -48,7 +53,7 @@ impl OnceInputs {
     /// # Errors
     /// An input occurs twice.
     pub(crate) fn note(&self, found: &[(PathBuf, Metadata)]) -> Result<(), Error> {
-        let mut inputs = self.lock();
+        let mut inputs = lock(&self.inputs);
         let mut ids = HashSet::new();
         for (path, found) in found {
             let Some(name) = once_name(found.file_type()) else {
@@ -68,24 +73,24 @@ impl OnceInputs {
 
     /// An error for `reason` if there is any such input.
     pub(crate) fn refuse(&self, reason: &'static str) -> Result<(), Error> {
-        match self.lock().first_key_value() {
+        match lock(&self.inputs).first_key_value() {
             Some((path, input)) => Err(once_error(input.name, reason, path)),
             None => Ok(()),
         }
     }
 
     pub(crate) fn paths(&self) -> Vec<PathBuf> {
-        self.lock().keys().cloned().collect()
+        lock(&self.inputs).keys().cloned().collect()
     }
 
     /// The input at `path`, if it can be read only once.
     pub(crate) fn stream(&self, path: &Path) -> Option<Arc<Stream>> {
-        Some(self.lock().get(path)?.stream.clone())
+        Some(lock(&self.inputs).get(path)?.stream.clone())
     }
 
     /// Whether the input at `path` can be read only once.
     pub(crate) fn has(&self, path: &Path) -> bool {
-        self.lock().contains_key(path)
+        lock(&self.inputs).contains_key(path)
     }
 
     /// As [`stream`](Self::stream), to read it before the first iteration does.
@@ -93,7 +98,7 @@ impl OnceInputs {
     /// # Errors
     /// An iteration has taken the input.
     pub(crate) fn begin(&self, path: &Path) -> Result<Option<Arc<Stream>>, Error> {
-        match self.lock().get(path) {
+        match lock(&self.inputs).get(path) {
             Some(input) if input.is_taken => Err(taken(input.name, path)),
             input => Ok(input.map(|input| input.stream.clone())),
         }
@@ -104,16 +109,12 @@ impl OnceInputs {
     /// # Errors
     /// An iteration has taken an input already.
     pub(crate) fn claim(&self) -> Result<(), Error> {
-        for (path, input) in &mut *self.lock() {
+        for (path, input) in &mut *lock(&self.inputs) {
             if std::mem::replace(&mut input.is_taken, true) {
                 return Err(taken(input.name, path));
             }
         }
         Ok(())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Input>> {
-        self.inputs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -214,14 +215,9 @@ fn open_at_once(path: &Path) -> io::Result<File> {
         // Another process has a lease on the file.
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => File::open(path),
         // Standard input may be a socket, which cannot be opened by its path.
-        Err(error) => {
-            if path == Path::new("/dev/stdin") && error.raw_os_error() == Some(6) {
-                std::os::fd::AsFd::as_fd(&io::stdin())
-                    .try_clone_to_owned()
-                    .map(File::from)
-            } else {
-                Err(error)
-            }
+        Err(error) if path == Path::new("/dev/stdin") && error.raw_os_error() == Some(6) => {
+            let stdin = std::os::fd::AsFd::as_fd(&io::stdin()).try_clone_to_owned();
+            stdin.map(File::from)
         }
         opened => opened,
     }
@@ -265,15 +261,11 @@ impl OnceReader {
 
     #[cfg(unix)]
     fn wait(&mut self) -> io::Result<()> {
-        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        use rustix::event::{PollFd, PollFlags, poll};
         loop {
             self.check()?;
-            let slice = Timespec {
-                tv_sec: 0,
-                tv_nsec: SLICE.subsec_nanos().into(),
-            };
             let mut fds = [PollFd::new(&self.file, PollFlags::IN)];
-            match poll(&mut fds, Some(&slice)) {
+            match poll(&mut fds, Some(&SLICE)) {
                 Ok(0) | Err(rustix::io::Errno::INTR) => {}
                 // There are bytes, the end, or an error, which the read will return.
                 Ok(_) => return Ok(()),

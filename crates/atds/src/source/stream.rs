@@ -4,13 +4,14 @@ use std::fmt;
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use atds_format::{Access, ByteSource, Completion, Location, ReadBuffer};
 use bytes::{Bytes, BytesMut};
 
 use super::once::Stop;
 use super::{PackedFiles, Reading};
+use crate::lock::lock;
 
 /// An input that is read once, from its start to its end. It is opened when it is first read.
 ///
@@ -58,7 +59,7 @@ impl Stream {
     pub(crate) fn of_file(file: std::fs::File, path: &Path, inputs: &super::OnceInputs) -> Self {
         let stream = Stream::new(path, &inputs.packed, &inputs.stop);
         let reader = super::OnceReader::new(file, path, &stream.stop);
-        *stream.lock() = State {
+        *lock(&stream.state) = State {
             is_begun: true,
             reader: Some(Box::new(reader)),
             ..State::default()
@@ -68,13 +69,13 @@ impl Stream {
 
     /// Whether some bytes of the input were read, or waited for.
     pub(crate) fn is_begun(&self) -> bool {
-        self.lock().is_begun
+        lock(&self.state).is_begun
     }
 
     /// The bytes from the start of the input on. What is read of them is kept. Waits for the first
     /// bytes, which tell whether the input is packed.
     pub(crate) fn reading(self: Arc<Self>) -> io::Result<Reading> {
-        self.begun(&mut self.lock())?;
+        self.begun(&mut lock(&self.state))?;
         Ok(Reading {
             packing: self.packed.packing(&self.path),
             reader: Box::new(Replay {
@@ -82,10 +83,6 @@ impl Stream {
                 at: 0,
             }),
         })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The reader of the input, opened.
@@ -110,7 +107,7 @@ impl Stream {
     }
 
     fn next(&self, range: &Range<u64>, mut buffer: ReadBuffer) -> io::Result<Bytes> {
-        let state = &mut *self.lock();
+        let state = &mut *lock(&self.state);
         if range.start != state.at {
             return Err(io::Error::other("the input can be read only once"));
         }
@@ -160,7 +157,7 @@ struct Replay {
 
 impl Read for Replay {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let state = &mut *self.stream.lock();
+        let state = &mut *lock(&self.stream.state);
         if state.at > 0 {
             return Err(io::Error::other("the input is being read"));
         }
