@@ -37,8 +37,8 @@ pub struct EncodedRecords {
 impl std::fmt::Debug for EncodedRecords {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("EncodedRecords")
-            .field("path", &self.records.path())
-            .field("read", &self.records.read())
+            .field("path", &self.records.blocks.path)
+            .field("read", &self.records.read)
             .finish_non_exhaustive()
     }
 }
@@ -64,9 +64,9 @@ impl EncodedRecords {
         options: &RecordOptions,
     ) -> Result<Self, Error> {
         let records = RecordReader::open(path.as_ref(), options)?;
-        let reader = reader.unwrap_or_else(|| records.schema().clone());
-        let resolution = Resolution::new(records.schema().clone(), reader).map_err(|error| {
-            Error::new(avro::ErrorKind::Resolve(Box::new(error))).in_file(records.path())
+        let reader = reader.unwrap_or_else(|| records.schema.clone());
+        let resolution = Resolution::new(records.schema.clone(), reader).map_err(|error| {
+            Error::new(avro::ErrorKind::Resolve(Box::new(error))).in_file(&records.blocks.path)
         })?;
         Ok(EncodedRecords {
             transcoder: Transcoder::with_options(&resolution, &options.decode()),
@@ -76,7 +76,7 @@ impl EncodedRecords {
 
     /// The schema that the records were written with.
     pub fn schema(&self) -> &Schema {
-        self.records.schema()
+        &self.records.schema
     }
 
     /// Appends the next record to `out`; false where there is none.

@@ -27,14 +27,15 @@ pub(crate) fn framing(lenience: &Lenience) -> (Limits, TrailingBytes) {
 
 /// The blocks of an open file, in file order.
 pub(crate) struct FileBlocks {
-    path: PathBuf,
+    pub(crate) path: PathBuf,
     blocks: BlockReader<Box<dyn io::Read + Send>>,
-    packing: Option<Packing>,
+    /// The packing of the whole file.
+    pub(crate) packing: Option<Packing>,
     decompressor: Decompressor,
     max_block_bytes: usize,
-    /// The block that was decompressed last, and its records.
-    block: Option<Block>,
-    data: DecompressBuffer,
+    /// The block that was decompressed last, if there was one more, and its records.
+    pub(crate) block: Option<Block>,
+    pub(crate) data: DecompressBuffer,
 }
 
 impl FileBlocks {
@@ -91,16 +92,6 @@ impl FileBlocks {
         Ok(true)
     }
 
-    /// The block that was decompressed last, if there was one more.
-    pub(crate) fn block(&self) -> Option<&Block> {
-        self.block.as_ref()
-    }
-
-    /// The records of the block that was decompressed last.
-    pub(crate) fn data(&self) -> &[u8] {
-        &self.data
-    }
-
     /// Number of blocks so far whose checksum was wrong or missing.
     pub(crate) fn bad_checksums(&self) -> u64 {
         self.decompressor.bad_checksums()
@@ -114,15 +105,6 @@ impl FileBlocks {
             Some(block) => error.at(Some(block.offset), Some(block.index)),
             None => error,
         }
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// The packing of the whole file.
-    pub(crate) fn packing(&self) -> Option<Packing> {
-        self.packing
     }
 
     pub(crate) fn header(&self) -> &Header {

@@ -14,6 +14,7 @@ use crate::interface::quoted;
 const MAX_NAMES: usize = 10;
 
 /// The features that were inferred from the schemas so far.
+#[derive(Default)]
 pub(crate) struct Merged {
     first: Inferred,
     /// Whether fields that the first schema lacks become features too.
@@ -30,31 +31,22 @@ pub(crate) struct Merged {
 }
 
 impl Merged {
-    pub(crate) fn new(first: Inferred) -> Self {
-        let mut taken = HashSet::new();
-        for Feature { name, missing, .. } in &first.features {
-            taken.extend(
-                [Some(name), missing.mask.as_ref(), missing.row_mask.as_ref()]
-                    .into_iter()
-                    .flatten()
-                    .cloned(),
-            );
-        }
+    /// The features of the first file. With `takes_later`, fields that it lacks become features, too,
+    /// each with a mask.
+    pub(crate) fn new(first: Inferred, takes_later: bool) -> Self {
+        let columns = first
+            .features
+            .iter()
+            .flat_map(|Feature { name, missing, .. }| {
+                let masks = missing.mask.iter().chain(&missing.row_mask);
+                masks.chain([name]).cloned()
+            });
         Merged {
-            takes_later: false,
-            taken,
-            only_later: Vec::new(),
-            later_file: None,
-            seen: HashSet::new(),
-            rounded: BTreeSet::new(),
+            takes_later,
+            taken: columns.collect(),
             first,
+            ..Merged::default()
         }
-    }
-
-    /// Also makes features, each with a mask, from fields that the first schema lacks.
-    pub(crate) fn taking_later(mut self) -> Self {
-        self.takes_later = true;
-        self
     }
 
     /// Adds a later file. A feature gets a mask if this file allows nulls or lacks the field, and a
@@ -195,7 +187,7 @@ mod tests {
 
     #[test]
     fn masks_are_added() {
-        let mut merged = Merged::new(inferred([("a", false), ("b", true), ("c", false)]));
+        let mut merged = Merged::new(inferred([("a", false), ("b", true), ("c", false)]), false);
         merged.add(&inferred([("b", false), ("c", true), ("d", false)]), 1);
         merged.add(&inferred([("a", false), ("c", false), ("d", false)]), 2);
         assert_eq!(merged.only_later, ["d"]);
@@ -206,7 +198,7 @@ mod tests {
 
     #[test]
     fn fields_of_later_files_can_be_features_with_masks() {
-        let mut merged = Merged::new(inferred([("a", false), ("c.mask", false)])).taking_later();
+        let mut merged = Merged::new(inferred([("a", false), ("c.mask", false)]), true);
         merged.add(&inferred([("a", false), ("b", true), ("c", false)]), 1);
         merged.add(&inferred([("a", false), ("c.mask", false), ("c", true)]), 2);
         assert_eq!(merged.only_later, [""; 0]);
@@ -223,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_mask_has_a_name_of_its_own() {
-        let mut merged = Merged::new(inferred([("a", false), ("a.mask", false)]));
+        let mut merged = Merged::new(inferred([("a", false), ("a.mask", false)]), false);
         merged.add(&inferred([]), 1);
         let Inferred { features, .. } = merged.finish(&[]);
         let masks = features.iter().map(|one| one.missing.mask.as_deref());
@@ -233,12 +225,12 @@ mod tests {
     /// A branch of a union in one file is all there is in another.
     #[test]
     fn branches_are_no_fields_of_their_own() {
-        let mut merged = Merged::new(inferred([("x:long", true), ("x:string", true)]));
+        let mut merged = Merged::new(inferred([("x:long", true), ("x:string", true)]), false);
         merged.add(&inferred([("x", false)]), 1);
         merged.add(&inferred([("x:'a.b'", true), ("m['a:b']", true)]), 2);
         merged.add(&inferred([("y:A.q", true), ("z.q", true)]), 3);
         assert_eq!(merged.only_later, ["m['a:b']", "y:A.q", "z.q"]);
-        let mut merged = Merged::new(inferred([("y.q", true), ("z:A.q", true)]));
+        let mut merged = Merged::new(inferred([("y.q", true), ("z:A.q", true)]), false);
         merged.add(&inferred([("y:A.q", true), ("z.q", true)]), 1);
         assert_eq!(merged.only_later, [""; 0]);
     }
@@ -262,7 +254,7 @@ mod tests {
             (&[Bool, Int32], Bool, false),
             (&[Int32, String], Int32, false),
         ] {
-            let mut merged = Merged::new(of(all[0]));
+            let mut merged = Merged::new(of(all[0]), false);
             for (file, &dtype) in all.iter().enumerate().skip(1) {
                 merged.add(&of(dtype), file);
             }

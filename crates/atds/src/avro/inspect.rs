@@ -319,7 +319,7 @@ impl Figures {
         let found = std::fs::metadata(path).map_err(|error| Error::io(error, path))?;
         let mut figures = Figures {
             header: blocks.header().clone(),
-            packing: blocks.packing(),
+            packing: blocks.packing,
             blocks: 0,
             records: 0,
             file_bytes: found.len(),
@@ -439,7 +439,7 @@ fn decompress_all(path: &Path, options: &InspectOptions) -> Result<u64, Error> {
     let mut bytes = 0;
     while blocks.decompress_next()? {
         options.check_cancelled()?;
-        bytes += blocks.data().len() as u64;
+        bytes += blocks.data.len() as u64;
     }
     Ok(bytes)
 }

@@ -16,14 +16,15 @@ use crate::{Error, Tolerate, avro};
 
 /// Reads the records of a file. The caller decodes each record.
 pub(crate) struct RecordReader {
-    schema: Arc<Schema>,
-    blocks: FileBlocks,
+    pub(crate) schema: Arc<Schema>,
+    pub(crate) blocks: FileBlocks,
     tolerate: Tolerate,
-    tolerated: Tolerated,
+    /// The tolerated faults in the records read so far.
+    pub(crate) tolerated: Tolerated,
     /// Where the next record starts in its block, once decompressed.
     position: usize,
     /// Records of the block that have been read.
-    read: u64,
+    pub(crate) read: u64,
     is_over: bool,
 }
 
@@ -46,27 +47,9 @@ impl RecordReader {
         })
     }
 
-    pub(crate) fn path(&self) -> &Path {
-        self.blocks.path()
-    }
-
-    pub(crate) fn schema(&self) -> &Arc<Schema> {
-        &self.schema
-    }
-
     /// The schema's text as it stands in the file's header.
     pub(crate) fn schema_text(&self) -> &str {
         self.blocks.header().schema()
-    }
-
-    /// Records of the current block that have been read.
-    pub(crate) fn read(&self) -> u64 {
-        self.read
-    }
-
-    /// The tolerated faults in the records read so far.
-    pub(crate) fn tolerated(&self) -> Tolerated {
-        self.tolerated
     }
 
     /// The next record, decoded by `decode`, or `None` at the end of the file. `decode` gets the
@@ -80,7 +63,7 @@ impl RecordReader {
             return Ok(None);
         }
         let replaced = replaced_texts();
-        let record = decode(&self.schema, self.blocks.data(), &mut self.position);
+        let record = decode(&self.schema, &self.blocks.data, &mut self.position);
         self.tolerated.replaced_texts += replaced_texts() - replaced;
         let record = record.map_err(|error| {
             let mut error = Error::decode(error);
@@ -95,8 +78,8 @@ impl RecordReader {
     /// Whether there is another record; decompresses the next block where one ends.
     fn is_at_record(&mut self) -> Result<bool, Error> {
         loop {
-            let left = self.blocks.data().len() - self.position;
-            match self.blocks.block() {
+            let left = self.blocks.data.len() - self.position;
+            match &self.blocks.block {
                 Some(block) if self.read < block.count => return Ok(true),
                 Some(_) if left > 0 && self.tolerate.trailing_block_bytes => {
                     self.tolerated.trailing_block_bytes += left as u64;
@@ -121,7 +104,7 @@ impl RecordReader {
         self.tolerated.trailing_file_bytes = self.blocks.trailing_bytes();
         self.tolerated.bad_checksums = self.blocks.bad_checksums();
         if !self.tolerated.is_empty() {
-            let (path, tolerated) = (self.path().display(), &self.tolerated);
+            let (path, tolerated) = (self.blocks.path.display(), &self.tolerated);
             log::warn!("{path}: passed over: {tolerated}");
         }
     }

@@ -74,8 +74,8 @@ pub struct Records {
 impl std::fmt::Debug for Records {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Records")
-            .field("path", &self.reader.path())
-            .field("read", &self.reader.read())
+            .field("path", &self.reader.blocks.path)
+            .field("read", &self.reader.read)
             .finish_non_exhaustive()
     }
 }
@@ -101,12 +101,12 @@ impl Records {
 
     /// Counters of the faults so far that [`RecordOptions::tolerate`] allows.
     pub fn tolerated(&self) -> Tolerated {
-        self.reader.tolerated()
+        self.reader.tolerated
     }
 
     /// The writer's schema.
     pub fn schema(&self) -> &Schema {
-        self.reader.schema()
+        &self.reader.schema
     }
 
     /// The text of the schema in the file's header.

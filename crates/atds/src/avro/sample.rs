@@ -138,7 +138,7 @@ impl Sample {
                 has_more = false;
                 break;
             }
-            let block = blocks.block();
+            let block = blocks.block.as_ref();
             let (count, payload) = block.map_or((0, 0), |block| (block.count, block.payload.len()));
             let rows = count.min(options.records - records);
             if count == 0 {
@@ -147,11 +147,11 @@ impl Sample {
             if rows == 0 {
                 break;
             }
-            let left = memory.saturating_sub(payload + 2 * blocks.data().len());
+            let left = memory.saturating_sub(payload + 2 * blocks.data.len());
             for mut slots in builder.slots(&[rows as usize]) {
                 // Columns that grow take up to 2.5 times their size.
                 slots.set_room(left / 5 * 2);
-                plan.execute(blocks.data(), 0, rows as usize, &mut slots)
+                plan.execute(&blocks.data, 0, rows as usize, &mut slots)
                     .map_err(|error| blocks.locate(Error::decode(error)))?;
             }
             builder.gather().into_iter().for_each(GatherTask::run);
@@ -176,7 +176,7 @@ impl Sample {
         let shows = records > 1 || !has_more;
         Ok(Sample {
             dense: dense.filter(|_| shows).collect(),
-            path: blocks.path().to_owned(),
+            path: blocks.path,
             records,
         })
     }

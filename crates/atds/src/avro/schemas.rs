@@ -126,29 +126,25 @@ impl FileSchemas {
     /// A header that cannot be read, an invalid schema, a schema with too many fields, or one
     /// without features.
     pub fn infer(&self, files: &[PathBuf]) -> Result<Inferred, Error> {
-        self.infer_by(files, Merged::new)
+        self.infer_by(files, false)
     }
 
     /// As [`infer`](Self::infer), but with a feature for each field of any file. Fields that the
     /// first file lacks come last, and have a mask.
     pub(crate) fn infer_all(&self, files: &[PathBuf]) -> Result<Inferred, Error> {
-        self.infer_by(files, |first| Merged::new(first).taking_later())
+        self.infer_by(files, true)
     }
 
-    fn infer_by(
-        &self,
-        files: &[PathBuf],
-        merged: impl Fn(Inferred) -> Merged,
-    ) -> Result<Inferred, Error> {
+    fn infer_by(&self, files: &[PathBuf], takes_later: bool) -> Result<Inferred, Error> {
         let mut texts = self.texts(files);
         let Some((first, text)) = texts.next() else {
-            let none = || Error::new(ErrorKind::NoFiles);
-            return Err(self.fault.clone().unwrap_or_else(none));
+            let fault = self.fault.clone();
+            return Err(fault.unwrap_or_else(|| Error::new(ErrorKind::NoFiles)));
         };
         let schema = text.and_then(|text| parse_text(&text));
         let inferred = schema.and_then(|schema| infer_features(&schema));
         let inferred = inferred.map_err(|error| error.in_file(&files[first]))?;
-        let mut merged = merged(inferred);
+        let mut merged = Merged::new(inferred, takes_later);
         for (file, text) in texts {
             // The check of the features finds faults of other files.
             if let Ok(schema) = text.and_then(|text| parse_text(&text)) {

@@ -79,7 +79,7 @@ pub(super) fn of_pattern(
     let explanation = match (NotExpanded::in_path(given), missing.last()) {
         (Some(part), _) => format!(": {part}"),
         (None, Some(folder)) => {
-            format!(": there is no folder {}", quoted(&folder.to_string_lossy()))
+            format!(": there is no folder {}", quoted(folder.to_string_lossy()))
         }
         (None, None) => {
             let mut below = Below::default();
@@ -196,7 +196,7 @@ pub(super) fn alike(files: &BTreeSet<PathBuf>) -> Option<String> {
 
 /// Says of so many paths that they were skipped, and names the first.
 fn skipped(count: usize, first: &Path) -> Option<String> {
-    let name = quoted(&first.file_name()?.to_string_lossy());
+    let name = quoted(first.file_name()?.to_string_lossy());
     Some(match count {
         1 => format!("was skipped, {name}"),
         _ => format!("were skipped, such as {name}"),
