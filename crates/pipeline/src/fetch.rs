@@ -317,7 +317,7 @@ impl Fetcher {
             if let Ok(answer) = answer.try_recv() {
                 break answer;
             }
-            // The workers are busy with ops, which take longer than a read.
+            // The workers are busy with ops, and may be about to run out of them.
             match self.flow.take_read() {
                 Some(read) => read.run(),
                 None => break self.wait(range.start, &answer)?,

@@ -22,9 +22,14 @@ impl Flow {
         self.wake(worker);
     }
 
-    /// The next read that no worker has begun.
+    /// The next read that no worker has begun, unless there are ops for all workers: these read before
+    /// they run out of them.
     pub(crate) fn take_read(&self) -> Option<Read> {
-        self.lock().reads.pop_front()
+        let mut state = self.lock();
+        match state.queue.len() < self.workers {
+            true => state.reads.pop_front(),
+            false => None,
+        }
     }
 
     /// Queues an op. Waits while enough ops wait.
