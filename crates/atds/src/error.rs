@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use atds_features::FeatureError;
 use atds_features::words;
-use tensor_batch::{BatchSpec, Disagreement, RowShape};
+use tensor_batch::RowShape;
 
 use crate::avro;
 use crate::features::FeaturesError;
@@ -262,21 +262,6 @@ impl Error {
     #[cold]
     pub(crate) fn io(error: io::Error, file: &Path) -> Self {
         Error::new(ErrorKind::Io(Arc::new(error))).in_file(file)
-    }
-
-    /// The error of rows with different shapes. The place of the first row has its number in the
-    /// batch as the record; the caller replaces it.
-    #[cold]
-    pub(crate) fn shapes_differ(spec: &BatchSpec, found: Disagreement) -> Self {
-        let first = found.first.map(|(row, shape)| {
-            let mut place = Place::default();
-            place.record = Some(row as u64);
-            Box::new((place, shape))
-        });
-        let shape = found.shape;
-        let mut error = Error::new(ErrorKind::ShapesDiffer { shape, first });
-        error.place.field = Some(spec.columns()[found.column].name.clone());
-        error
     }
 
     #[cold]

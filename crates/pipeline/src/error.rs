@@ -105,9 +105,9 @@ impl Error {
         Error { kind, place }.in_file(location)
     }
 
-    /// The error of rows with different shapes.
+    /// The error of rows with different shapes; `first` is the place of the first row.
     #[cold]
-    pub(crate) fn shapes_differ(spec: &BatchSpec, found: Disagreement, first: Place) -> Self {
+    pub fn shapes_differ(spec: &BatchSpec, found: Disagreement, first: Place) -> Self {
         let first = found.first.map(|(_, shape)| Box::new((first, shape)));
         let shape = found.shape;
         let mut error = Error::new(ErrorKind::ShapesDiffer { shape, first });

@@ -9,6 +9,7 @@ use tensor_batch::{Batch, BatchBuilder, BatchSpec, GatherTask, RowSlots};
 
 use super::MessageDecoderBuilder;
 use super::writers::Writers;
+use crate::error::Place;
 use crate::stats::Tolerated;
 use crate::{Error, ErrorKind};
 
@@ -133,8 +134,10 @@ impl MessageDecoder {
             }
         }
         if let Some(found) = self.builder.disagreement() {
-            let message = found.row;
-            return Err(Error::shapes_differ(self.builder.spec(), found).in_message(message));
+            let (message, mut first) = (found.row, Place::default());
+            first.record = found.first.as_ref().map(|(row, _)| *row as u64);
+            let error = atds_pipeline::Error::shapes_differ(self.builder.spec(), found, first);
+            return Err(Error::from(error).in_message(message));
         }
         // The size of padded lists is known only now, and has no other limit.
         let padded = self.builder.padded_bytes();
