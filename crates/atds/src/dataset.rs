@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::ops::{Range, RangeBounds};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
@@ -356,7 +356,7 @@ impl fmt::Debug for Batches {
 }
 
 impl Batches {
-    fn start(settings: &Settings, epochs: impl RangeBounds<u64>) -> Self {
+    fn start(settings: &Settings, epochs: impl Iterator<Item = u64> + Send + 'static) -> Self {
         let (caches, run) = (&settings.caches, &settings.run);
         let failed = settings.inputs.claim().err();
         let files = Arc::new(IterationFiles {

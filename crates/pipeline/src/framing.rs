@@ -3,7 +3,7 @@
 mod file;
 mod ranges;
 
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 use std::sync::Arc;
 
 use atds_format::{Location, PrepareJob, Prepared, Scratch, Tally};
@@ -40,7 +40,7 @@ pub(crate) struct Framing {
 
 impl Framing {
     /// Frames and plans all epochs.
-    pub(crate) fn run(mut self, epochs: RangeInclusive<u64>) {
+    pub(crate) fn run(mut self, epochs: impl Iterator<Item = u64>) {
         delays::begin(self.flow.delays, 1000);
         let flow = self.flow.clone();
         let _running = flow.watch.planner();
@@ -56,8 +56,8 @@ impl Framing {
         }
     }
 
-    fn epochs(&mut self, epochs: RangeInclusive<u64>) -> Result<(), Stop> {
-        for epoch in epochs.clone() {
+    fn epochs(&mut self, mut epochs: impl Iterator<Item = u64>) -> Result<(), Stop> {
+        while let Some(epoch) = epochs.next() {
             self.planner.begin_epoch(epoch);
             let framed = self.epoch(epoch);
             match &framed {
@@ -77,7 +77,7 @@ impl Framing {
             framed?;
             if self.planner.drawn() == 0 {
                 // Nor will the epochs that follow have a batch.
-                let following = epochs.end() - epoch;
+                let following = epochs.size_hint().0 as u64;
                 self.flow
                     .counters
                     .add_dropped_records(left.saturating_mul(following));

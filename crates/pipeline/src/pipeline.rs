@@ -1,7 +1,6 @@
 //! A pipeline and its iterations.
 
 use std::fmt;
-use std::ops::{Bound, RangeBounds, RangeInclusive};
 use std::sync::Arc;
 use std::task::Poll;
 use std::thread;
@@ -140,9 +139,9 @@ impl Pipeline {
         self
     }
 
-    /// The batches of the epochs `epochs`, one epoch after another.
-    pub fn iter(&self, epochs: impl RangeBounds<u64>) -> Batches {
-        Batches::start(self, inclusive(&epochs))
+    /// The batches of `epochs`, one epoch after another.
+    pub fn iter(&self, epochs: impl Iterator<Item = u64> + Send + 'static) -> Batches {
+        Batches::start(self, epochs)
     }
 }
 
@@ -159,7 +158,7 @@ pub struct Batches {
 }
 
 impl Batches {
-    fn start(pipeline: &Pipeline, epochs: RangeInclusive<u64>) -> Self {
+    fn start(pipeline: &Pipeline, epochs: impl Iterator<Item = u64> + Send + 'static) -> Self {
         let Pipeline {
             spec,
             files,
@@ -303,29 +302,9 @@ impl Drop for Batches {
 
 impl fmt::Debug for Batches {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let stats = self.stats();
-        f.debug_struct("Batches")
-            .field("steps", &stats.steps)
-            .field("records", &stats.records)
-            .field("is_over", &self.is_over)
-            .finish_non_exhaustive()
+        let Stats { steps, records, .. } = self.stats();
+        write!(f, "Batches {{ steps: {steps}, records: {records} }}")
     }
-}
-
-/// The range with its last epoch, so that it can be the last number.
-fn inclusive(epochs: &impl RangeBounds<u64>) -> RangeInclusive<u64> {
-    let first = match epochs.start_bound() {
-        Bound::Included(&first) => Some(first),
-        Bound::Excluded(&before) => before.checked_add(1),
-        Bound::Unbounded => Some(0),
-    };
-    let last = match epochs.end_bound() {
-        Bound::Included(&last) => Some(last),
-        Bound::Excluded(&after) => after.checked_sub(1),
-        Bound::Unbounded => Some(u64::MAX),
-    };
-    let none = RangeInclusive::new(1, 0);
-    first.zip(last).map_or(none, |(first, last)| first..=last)
 }
 
 /// Bytes of a read: fewer under a small limit, so that there is memory for more than one.
