@@ -10,7 +10,7 @@ use bytes::Bytes;
 use crate::delays;
 use crate::memory::Lease;
 use crate::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, OnceLock};
-use crate::tuning::{BLOCK_BYTES, MAX_HINTS, MAX_PAIRS};
+use crate::tuning::{BLOCK_BYTES, MAX_HINTS, MAX_SPACED_HINTS};
 use crate::{Error, ErrorKind};
 
 /// What the blocks of one file and schema have in common. It does not share a cache line with the counts
@@ -44,7 +44,7 @@ pub(crate) struct Block {
     /// The most bytes of the prepared payload, if the framing says so.
     pub(crate) max_prepared: Option<u64>,
     /// Positions at regular intervals, if the op that prepared the block has found them.
-    pairs: OnceLock<Vec<Pos>>,
+    spaced_hints: OnceLock<Vec<Pos>>,
 }
 
 /// The payload of a block.
@@ -225,7 +225,7 @@ impl Block {
             },
             payload,
             hints: Hints::default(),
-            pairs: OnceLock::new(),
+            spaced_hints: OnceLock::new(),
         }
     }
 
@@ -238,18 +238,16 @@ impl Block {
         if found.is_some_and(|pos| pos.record == record) {
             return found.unwrap_or(self.start);
         }
-        let pairs = self
-            .pairs
-            .get()
-            .and_then(|pairs| last_before(pairs, record));
-        let nearest = found.into_iter().chain(pairs).max_by_key(|pos| pos.record);
+        let spaced = self.spaced_hints.get();
+        let spaced = spaced.and_then(|hints| last_before(hints, record));
+        let nearest = found.into_iter().chain(spaced).max_by_key(|pos| pos.record);
         nearest.unwrap_or(self.start)
     }
 
     /// Finds the positions of every `interval`-th record, so that reads of few records skip few.
-    pub(crate) fn find_pairs(&self, prepared: &Prepared, interval: u64) {
-        let interval = interval.max(self.records / MAX_PAIRS).max(1);
-        let (mut pairs, mut pos) = (Vec::new(), self.start);
+    pub(crate) fn find_spaced_hints(&self, prepared: &Prepared, interval: u64) {
+        let interval = interval.max(self.records / MAX_SPACED_HINTS).max(1);
+        let (mut hints, mut pos) = (Vec::new(), self.start);
         while pos.record + interval < self.records {
             let next = self.file.decoder.seek(prepared, pos, pos.record + interval);
             // The read that comes to a bad record reports it.
@@ -257,11 +255,11 @@ impl Block {
                 break;
             };
             pos = next;
-            pairs.push(pos);
+            hints.push(pos);
         }
         delays::hand_over();
         // Called by the one worker that has prepared the block.
-        let _ = self.pairs.set(pairs);
+        let _ = self.spaced_hints.set(hints);
     }
 
     /// Publishes a position, for later reads of the block.

@@ -69,7 +69,7 @@ impl Context {
             }
             for EarlyBlock { block, interval } in claimed {
                 if let (Some(interval), Some(Ok(prepared))) = (interval, block.payload.prepared()) {
-                    block.find_pairs(prepared, *interval);
+                    block.find_spaced_hints(prepared, *interval);
                 }
             }
         }

@@ -57,7 +57,7 @@ pub(crate) const COUNTED_RECORDS: u64 = 16;
 pub(crate) const READS_UNDER_WAY: usize = 32;
 
 /// Positions that a block's prepare finds at most: 16 KB.
-pub(crate) const MAX_PAIRS: u64 = 1_024;
+pub(crate) const MAX_SPACED_HINTS: u64 = 1_024;
 
 /// The largest interval between such positions, in records.
 pub(crate) const MOST_APART: u64 = 64;
