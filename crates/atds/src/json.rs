@@ -60,25 +60,17 @@ pub fn value_to_json(values: &Values, i: usize) -> Value {
                 _ => unreachable!("every dtype of this version is above"),
             }
         };
-        (@integer $value:expr) => {
-            Value::from($value)
-        };
-        (@float $value:expr) => {
-            float($value)
-        };
-        (@boolean $value:expr) => {
-            Value::from($value == 1)
-        };
+        (@integer $value:expr) => (Value::from($value));
+        (@float $value:expr) => (float($value));
+        (@boolean $value:expr) => (Value::from($value == 1));
     }
     fixed_width_dtypes!(json)
 }
 
 /// One value as JSON, as in [`batch_to_json`].
 pub(crate) fn scalar(scalar: &Scalar) -> Value {
-    value_to_json(
-        &Values::from_scalars(scalar.dtype(), [scalar.clone()].as_slice()),
-        0,
-    )
+    let values = Values::from_scalars(scalar.dtype(), std::slice::from_ref(scalar));
+    value_to_json(&values, 0)
 }
 
 /// Values in row-major order as nested lists of the dimensions `dims`.
@@ -112,9 +104,9 @@ pub(crate) fn latin1(bytes: &[u8]) -> String {
 
 /// The shortest decimal that is this float. Floats of 2 bytes are read as float32.
 fn float<T: Copy + Into<f64>>(value: T) -> Value {
-    let value = value.into();
-    match size_of::<T>() < size_of::<f64>() {
-        true => float_to_json(value as f32),
-        false => double_to_json(value),
+    if size_of::<T>() < size_of::<f64>() {
+        float_to_json(value.into() as f32)
+    } else {
+        double_to_json(value.into())
     }
 }
