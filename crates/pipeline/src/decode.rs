@@ -12,7 +12,7 @@ use crate::account::Account;
 use crate::flow::{Denied, Flow};
 use crate::planner::{BatchPlan, BlockRead};
 use crate::prepare::needed_limit;
-use crate::reads::{Found, Reads};
+use crate::reads::{BlockReads, Found};
 use crate::tuning::{COUNTED_BYTES, COUNTED_RECORDS, KEPT_SHARE};
 
 /// What a worker reads blocks with.
@@ -115,7 +115,7 @@ impl Context {
         written: &mut Written,
     ) -> Result<Tally, Failed> {
         let mut tally = Tally::default();
-        let mut reads = Reads::new(&plan.reads);
+        let mut reads = BlockReads::new(&plan.reads);
         let mut growth = Growth {
             empty: slots.segment_bytes() as u64,
             first_row: slots.row() as u64,
@@ -152,7 +152,7 @@ impl Context {
         &mut self,
         read: &BlockRead,
         records: u64,
-        reads: &mut Reads<'_>,
+        reads: &mut BlockReads<'_>,
         slots: &mut RowSlots<'_>,
         account: &mut Account,
         (growth, written): (&mut Growth, &mut Written),

@@ -15,7 +15,7 @@ use crate::delays;
 use crate::error::Stop;
 use crate::flow::Flow;
 use crate::memory::{Cache, Lease, Memory};
-use crate::ops::Read;
+use crate::ops::FileRead;
 use crate::tuning::{KEPT_SHARE, READS_UNDER_WAY};
 use crate::watch::What;
 use crate::{Error, ErrorKind};
@@ -180,7 +180,7 @@ impl Fetcher {
     }
 
     /// The bytes of the first range that was asked for and not taken; fewer at the end of the file. If
-    /// they are joined from several answers, a lease for them.
+    /// they are copied from several answers, a lease for them.
     pub(crate) fn take(&mut self, ahead: &mut Ahead<'_>) -> Result<(Fetched, Lease), Stop> {
         let (range, mut answer) = self.first_answer()?;
         let len = range.end - range.start;
@@ -281,7 +281,7 @@ impl Fetcher {
             let _ = sender.send(answer);
         });
         let done = done.cancelled_by(self.flow.cancel.clone());
-        let read = Read {
+        let read = FileRead {
             source: self.source.clone(),
             range,
             buffer,

@@ -24,7 +24,7 @@ use tensor_batch::Batch;
 
 use crate::memory::{Lease, Memory};
 use crate::need::{Need, Windows};
-use crate::ops::{Queued, Read};
+use crate::ops::{FileRead, Queued};
 use crate::pieces::Join;
 use crate::stats::Counters;
 use crate::sync::{AtomicU64, Condvar, Instant, Mutex, MutexGuard, OnceLock};
@@ -118,7 +118,7 @@ struct State {
     /// Ops that have not started, in sequence.
     queue: VecDeque<Queued>,
     /// Reads that have not started.
-    reads: VecDeque<Read>,
+    reads: VecDeque<FileRead>,
     /// Joins that have not started.
     joins: VecDeque<Join>,
     /// The number of the next op in the sequence.

@@ -150,7 +150,7 @@ impl Framing {
                 None => 0..records,
             };
             if wanted.is_empty() && records > 0 {
-                opened.joined.shrink(0);
+                opened.copied.shrink(0);
                 continue;
             }
             self.add(opened, framed, wanted)?;

@@ -250,7 +250,7 @@ impl Lease {
     }
 
     /// Takes over what `other` counts.
-    pub(crate) fn join(&mut self, other: Lease) {
+    pub(crate) fn merge(&mut self, other: Lease) {
         self.bytes += other.forget();
     }
 

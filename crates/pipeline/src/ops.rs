@@ -51,14 +51,14 @@ pub(crate) struct EarlyBlock {
 
 /// A read of a local file, which a worker does before any op. The planning thread waits for it.
 #[derive(Debug)]
-pub(crate) struct Read {
+pub(crate) struct FileRead {
     pub(crate) source: Arc<dyn ByteSource>,
     pub(crate) range: Range<u64>,
     pub(crate) buffer: ReadBuffer,
     pub(crate) done: Completion,
 }
 
-impl Read {
+impl FileRead {
     pub(crate) fn what(&self) -> What {
         What::read(self.source.location(), &self.range)
     }
@@ -71,7 +71,7 @@ impl Read {
 /// What a worker does next.
 #[derive(Debug)]
 pub(crate) enum Work {
-    Read(Read),
+    Read(FileRead),
     Join(Join),
     /// An op, with a lease of what it is estimated to need.
     Op(Queued, Lease),

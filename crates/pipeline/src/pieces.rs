@@ -74,7 +74,7 @@ pub(crate) struct Join {
 impl Made {
     pub(crate) fn hold(&mut self, more: Lease) {
         match &mut self.lease {
-            Some(lease) => lease.join(more),
+            Some(lease) => lease.merge(more),
             None => self.lease = Some(more),
         }
     }
@@ -177,7 +177,7 @@ impl PieceBatch {
             let bytes = slots[0].with(|first| first.batch_bytes());
             account.hold_batch(bytes as u64)?;
             let mut lease = account.split_batch();
-            lease.join(kept);
+            lease.merge(kept);
             state.slots = slots.into_iter().map(Some).collect();
             state.made.hold(lease);
             state.has_begun = true;

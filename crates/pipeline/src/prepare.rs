@@ -12,7 +12,7 @@ use crate::flow::Denied;
 use crate::memory::Lease;
 use crate::ops::EarlyBlock;
 use crate::planner::BlockRead;
-use crate::reads::Reads;
+use crate::reads::BlockReads;
 use crate::sync::Instant;
 use crate::watch::What;
 use crate::{Error, ErrorKind};
@@ -110,7 +110,7 @@ impl Context {
     pub(crate) fn prepare_own(
         &mut self,
         read: &BlockRead,
-        reads: &mut Reads<'_>,
+        reads: &mut BlockReads<'_>,
         account: &mut Account,
     ) -> Result<PreparedBlock, Denied> {
         if reads.prepared.is_empty() {

@@ -9,7 +9,7 @@ use crate::prepare::PreparedBlock;
 use crate::tuning::FOUND_TOGETHER;
 
 /// The reads of a batch, of which some blocks are prepared for this batch alone.
-pub(crate) struct Reads<'a> {
+pub(crate) struct BlockReads<'a> {
     reads: &'a [BlockRead],
     next: usize,
     /// The blocks among the next reads that are prepared, in their order.
@@ -27,9 +27,9 @@ pub(crate) struct Found<'a> {
     pub(crate) pos: Pos,
 }
 
-impl<'a> Reads<'a> {
+impl<'a> BlockReads<'a> {
     pub(crate) fn new(reads: &'a [BlockRead]) -> Self {
-        let mut all = Reads {
+        let mut all = BlockReads {
             reads,
             next: 0,
             prepared: VecDeque::new(),

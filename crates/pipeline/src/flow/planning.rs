@@ -7,14 +7,14 @@ use super::{Finished, Flow, NoLease, State, WaitsFor, wait};
 use crate::Error;
 use crate::error::Stop;
 use crate::memory::Lease;
-use crate::ops::{Op, Queued, Read};
+use crate::ops::{FileRead, Op, Queued};
 use crate::sync::MutexGuard;
 use crate::tuning::{LARGE_BATCH_TIME, PIECE_TIME, QUEUED_OPS};
 use crate::watch::{FOR_MEMORY, FOR_ROOM};
 
 impl Flow {
     /// Has a worker do `read`, before any op. Returns at once.
-    pub(crate) fn read(&self, read: Read) {
+    pub(crate) fn read(&self, read: FileRead) {
         let mut state = self.lock();
         state.reads.push_back(read);
         let worker = self.next_worker(&mut state);
@@ -24,7 +24,7 @@ impl Flow {
 
     /// The next read that no worker has begun, unless there are ops for all workers: these read before
     /// they run out of them.
-    pub(crate) fn take_read(&self) -> Option<Read> {
+    pub(crate) fn take_read(&self) -> Option<FileRead> {
         let mut state = self.lock();
         match state.queue.len() < self.workers {
             true => state.reads.pop_front(),

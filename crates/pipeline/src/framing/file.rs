@@ -29,7 +29,7 @@ pub(super) struct File {
     /// Number of bytes that were pushed since the last block.
     unframed: u64,
     /// A lease for a large block, whose bytes are copied from several reads.
-    pub(super) joined: Lease,
+    pub(super) copied: Lease,
     /// The byte offset at which the last framed block ends.
     framed_to: u64,
     /// The end of the file, once it was pushed.
@@ -73,7 +73,7 @@ impl Framing {
             context: None,
             pushed: 0..0,
             unframed: 0,
-            joined: Lease::none(&self.flow.memory),
+            copied: Lease::none(&self.flow.memory),
             framed_to: 0,
             end: None,
             ranges: Ranges::default(),
@@ -110,7 +110,7 @@ impl Framing {
                         self.sequence.flush()?;
                     }
                     self.sequence.flush_if_starved()?;
-                    self.lease_joined(file, &range)?;
+                    self.lease_copied(file, &range)?;
                     let mut ahead = self.ahead(file, None);
                     let fetched = file.fetcher.next(range.clone(), sequential, &mut ahead);
                     let Fetched { bytes, is_counted } = fetched?;
@@ -151,18 +151,18 @@ impl Framing {
         }
     }
 
-    /// Has a lease for what is joined from several reads, if the block that needs `range` is so large.
-    fn lease_joined(&mut self, file: &mut File, range: &Range<u64>) -> Result<(), Stop> {
+    /// Has a lease for what is copied from several reads, if the block that needs `range` is so large.
+    fn lease_copied(&mut self, file: &mut File, range: &Range<u64>) -> Result<(), Stop> {
         let end = file.fetcher.size.unwrap_or(u64::MAX).min(range.end);
         let bytes = file.unframed + end.saturating_sub(range.start);
         if !file.fetcher.is_immediate() && bytes > file.fetcher.read_size {
-            self.grow_joined(file, None, bytes)?;
+            self.grow_copied(file, None, bytes)?;
         }
         Ok(())
     }
 
-    /// Grows the lease for what is joined to `bytes` bytes.
-    fn grow_joined(
+    /// Grows the lease for what is copied to `bytes` bytes.
+    fn grow_copied(
         &mut self,
         file: &mut File,
         block: Option<&BlockDesc>,
@@ -173,9 +173,9 @@ impl Framing {
         if file.context.is_some() {
             ahead.check_window(bytes)?;
         }
-        let more = bytes.saturating_sub(file.joined.bytes());
+        let more = bytes.saturating_sub(file.copied.bytes());
         let lease = ahead.lease(file.fetcher.under_way(), more)?;
-        file.joined.join(lease);
+        file.copied.merge(lease);
         Ok(())
     }
 
@@ -195,11 +195,11 @@ impl Framing {
             None => (file.pushed.len() as u64) < read_size / 4,
         };
         let (bytes, lease) = if !is_slice {
-            // Joined from several reads, or a slice of what was not read to our buffers.
+            // Copied from several reads, or a slice of what was not read to our buffers.
             let len = bytes.len() as u64;
-            file.joined.shrink(len);
-            self.grow_joined(file, desc, len)?;
-            (bytes.clone(), file.joined.split(len))
+            file.copied.shrink(len);
+            self.grow_copied(file, desc, len)?;
+            (bytes.clone(), file.copied.split(len))
         } else if is_small_file || self.is_long_in_window() {
             // A slice would keep the whole buffer, for longer than most of its bytes are needed.
             let rounded = ReadPool::rounded(bytes.len()) as u64;
@@ -210,7 +210,7 @@ impl Framing {
         } else {
             (bytes.clone(), Lease::none(&self.flow.memory))
         };
-        file.joined.shrink(0);
+        file.copied.shrink(0);
         let payload = SharedPayload::new(vec![bytes], false, Some(lease));
         self.push(file, framed, BlockPayload::Own(payload), records)
     }

@@ -164,11 +164,11 @@ impl Framing {
         let mut ahead = self.ahead(file, Some(desc));
         let (mut parts, mut lease) = (Vec::with_capacity(ranges.len()), ahead.no_lease());
         for _ in ranges {
-            let (part, joined) = file.fetcher.take(&mut ahead)?;
-            lease.join(joined);
+            let (part, copied) = file.fetcher.take(&mut ahead)?;
+            lease.merge(copied);
             if !part.is_counted {
                 let bytes = part.bytes.len() as u64;
-                lease.join(ahead.payload_lease(file.fetcher.under_way(), bytes)?);
+                lease.merge(ahead.payload_lease(file.fetcher.under_way(), bytes)?);
             }
             parts.push(part.bytes);
         }

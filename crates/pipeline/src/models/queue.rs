@@ -60,7 +60,7 @@ fn ready_batches_are_limited() {
 fn a_worker_reads() {
     use atds_format::{Access, ByteSource, Completion, ReadBuffer};
 
-    use crate::ops::Read;
+    use crate::ops::FileRead;
     use crate::sync::Condvar;
 
     #[derive(Debug)]
@@ -88,7 +88,7 @@ fn a_worker_reads() {
         let mut run = Iteration::start(&threads(2));
         let answer = Arc::new((Mutex::new(None), Condvar::new()));
         let answered = answer.clone();
-        run.flow.read(Read {
+        run.flow.read(FileRead {
             source: Arc::new(Source(Location::Url("memory:///a".into()))),
             range: 0..1,
             buffer: ReadBuffer::new(Vec::new(), None),
