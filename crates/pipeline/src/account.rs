@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::flow::{Denied, Flow};
 use crate::memory::Lease;
+use crate::tuning::MOST_ROOM;
 
 /// What a running op holds, of a lease that grows where it needs more.
 #[derive(Debug)]
@@ -111,12 +112,21 @@ impl Account {
         Ok(bytes)
     }
 
-    /// Bytes that the op could use more.
-    pub(crate) fn left(&self) -> u64 {
+    /// Bytes that the op may write before it counts them; `bytes` or more, if there is memory. One that is
+    /// alone may write all that is left. Others lease what they may write: each would see the same
+    /// memory.
+    pub(crate) fn room(&mut self, bytes: u64) -> u64 {
+        let memory = &self.flow.memory;
         if self.is_alone {
-            self.flow.memory.clear_caches();
+            memory.clear_caches();
+            return (self.lease.bytes() - self.used).saturating_add(memory.left());
         }
-        (self.lease.bytes() - self.used).saturating_add(self.flow.memory.left())
+        let share = memory.left() / (8 * self.flow.workers as u64);
+        let wanted = self.used.saturating_add(bytes.max(share.min(MOST_ROOM)));
+        if wanted > self.lease.bytes() && self.lease.try_grow(wanted) {
+            self.show();
+        }
+        self.lease.bytes() - self.used
     }
 
     /// Uses `bytes` less.

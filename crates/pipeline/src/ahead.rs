@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use atds_format::BlockDesc;
-
 use crate::error::Stop;
 use crate::flow::NoLease;
 use crate::memory::{Lease, Memory};
@@ -18,8 +16,8 @@ pub(crate) struct Ahead<'a> {
     pub(crate) planner: &'a Planner,
     /// Bytes that were read for the next block.
     pub(crate) unframed: u64,
-    /// The block that the memory is for, if it is known.
-    pub(crate) block: Option<&'a BlockDesc>,
+    /// The number of the block that the memory is for, and its byte offset.
+    pub(crate) block: Option<(u64, Option<u64>)>,
 }
 
 impl Ahead<'_> {
@@ -83,9 +81,9 @@ impl Ahead<'_> {
         let window = window.max(self.planner.expected_bytes());
         let needed = window.saturating_add(prepared).max(least);
         let mut error = exceeded(self.memory, needed, None);
-        if let Some(block) = self.block {
-            error.place.block = Some(block.index);
-            error.place.offset = Some(block.offset);
+        if let Some((index, offset)) = self.block {
+            error.place.block = Some(index);
+            error.place.offset = offset;
         }
         Stop::Failed(error)
     }

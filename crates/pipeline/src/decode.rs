@@ -13,7 +13,7 @@ use crate::flow::{Denied, Flow};
 use crate::planner::{BatchPlan, BlockRead};
 use crate::prepare::needed_limit;
 use crate::reads::{BlockReads, Found};
-use crate::tuning::{COUNTED_BYTES, COUNTED_RECORDS, KEPT_SHARE};
+use crate::tuning::{COUNTED_BYTES, KEPT_SHARE};
 
 /// What a worker reads blocks with.
 pub(crate) struct Context {
@@ -195,7 +195,8 @@ impl Context {
         while left > 0 {
             let row = slots.row() as u64;
             if row >= growth.next_row || growth.read_bytes >= self.counted_bytes {
-                self.count_growth(growth, slots, account)?;
+                let row_bytes = prepared.bytes() as u64 / block.records.max(1);
+                self.count_growth(growth, slots, account, row_bytes)?;
             }
             let records = left.min(growth.next_row - row);
             left -= records;
@@ -225,28 +226,28 @@ impl Context {
     }
 
     /// Counts what was written to columns of variable size, and says how much more there is room for.
+    /// Records of the block have `row_bytes` bytes.
     fn count_growth(
         &self,
         growth: &mut Growth,
         slots: &mut RowSlots<'_>,
         account: &mut Account,
+        row_bytes: u64,
     ) -> Result<(), Denied> {
         let written = growth.written(slots);
         account.hold_batch(grown(written))?;
         let row = slots.row() as u64;
         let row_bytes = match row - growth.first_row {
-            0 => self.flow.costs.batch_bytes(1),
+            0 => self.flow.costs.batch_bytes(1).max(row_bytes),
             rows => written / rows,
         };
-        // The first batch may have large records.
-        let is_unknown = row_bytes == 0 && row == growth.first_row;
-        let rows = match is_unknown {
-            true => COUNTED_RECORDS,
-            false => (self.counted_bytes / row_bytes.max(1)).max(COUNTED_RECORDS),
-        };
+        let row_bytes = row_bytes.max(1);
+        let rows = (self.counted_bytes / row_bytes).max(1);
         growth.next_row = row.saturating_add(rows);
         growth.read_bytes = 0;
-        slots.set_room(ungrown(account.left()));
+        // Some are larger.
+        let expected = row_bytes.saturating_mul(rows).saturating_mul(2);
+        slots.set_room(ungrown(account.room(grown(expected))));
         Ok(())
     }
 

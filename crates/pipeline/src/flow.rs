@@ -106,7 +106,7 @@ pub(crate) struct Flow {
     prefetch: usize,
     /// Number of rows of a batch.
     batch_rows: u64,
-    workers: usize,
+    pub(crate) workers: usize,
     /// Whether fewer workers work if these do as well.
     is_automatic: bool,
     /// The seed of delays, in tests.

@@ -186,6 +186,7 @@ impl Context {
                 Err(_) => 0,
             };
             if account.set(held, bytes)? < bytes {
+                self.missing = Some(bytes);
                 return Err(Denied::Exceeded);
             }
             if let Ok((prepared, _)) = &result {
@@ -220,7 +221,9 @@ impl Context {
         let more = if account.is_alone { 4 } else { 1 };
         let got = account.set(*held, next.saturating_mul(more).min(most))?;
         if got <= *held {
-            self.missing = Some(next.min(most));
+            // An estimate that does not depend on what is left.
+            let needed = needed.unwrap_or(self.flow.memory.limit().saturating_mul(2));
+            self.missing = Some(needed.min(most));
             return Err(Denied::Exceeded);
         }
         *held = got;

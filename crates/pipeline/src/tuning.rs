@@ -49,8 +49,11 @@ pub(crate) const FOUND_TOGETHER: usize = 8;
 /// many, to see that it has none.
 pub(crate) const COUNTED_BYTES: u64 = 256 << 10;
 
-/// Records that are decoded at least before what they take is counted: of records larger than
-/// [`COUNTED_BYTES`], the decoder itself sees that there is no room.
+/// The most bytes that a worker leases for what it writes before it counts. A record that needs more
+/// than there is room for is read again by an op that runs alone: seldom, if these are many.
+pub(crate) const MOST_ROOM: u64 = 64 << 20;
+
+/// Records that are walked at a time to find what they need.
 pub(crate) const COUNTED_RECORDS: u64 = 16;
 
 /// Reads of a source that answers later which are under way at once.

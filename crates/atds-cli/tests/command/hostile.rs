@@ -1,5 +1,5 @@
 //! Files that ask for much more memory than they have bytes: the limit holds, by the peak resident
-//! memory that the operating system says.
+//! memory that the operating system says, and the error names a limit that will do.
 
 use std::fs;
 use std::process::Stdio;
@@ -16,17 +16,27 @@ const LIMIT: u64 = 64 * MIB;
 /// The program itself, stacks, and what is not counted.
 const UNCOUNTED: u64 = 64 * MIB;
 
+const BYTES: &str = r#"{"name": "x", "type": "bytes"}"#;
+const STRINGS: &str = r#"{"name": "x", "type": {"type": "array", "items": "string"}}"#;
+const LONGS: &str = r#"{"name": "x", "type": {"type": "array", "items": "long"}}"#;
+const LISTS: &str =
+    r#"{"name": "x", "type": {"type": "array", "items": {"type": "array", "items": "long"}}}"#;
 const PAIR: &str = r#"{"name": "n", "type": "long"}, {"name": "x", "type": "string"}"#;
 
-/// A file of `blocks` blocks, each of `records` records in `payload`.
+/// A file of `blocks` blocks, each of `records` records in `payload`, which is compressed once.
 fn file(fields: &str, codec: Codec, blocks: usize, records: u64, payload: &[u8]) -> Vec<u8> {
     let schema = format!(r#"{{"type": "record", "name": "R", "fields": [{fields}]}}"#);
-    let options = WriterOptions::with_codec(codec);
-    let mut writer = Writer::new(Vec::new(), &schema, options).unwrap();
-    for _ in 0..blocks {
-        writer.write_block(records, payload).unwrap();
-    }
-    writer.finish().unwrap()
+    let writer = || {
+        let options = WriterOptions::with_codec(codec);
+        Writer::new(Vec::new(), &schema, options).unwrap()
+    };
+    let header = writer().finish().unwrap().len();
+    let mut writer = writer();
+    writer.write_block(records, payload).unwrap();
+    let mut file = writer.finish().unwrap();
+    let block = file.split_off(header);
+    file.extend(block.repeat(blocks));
+    file
 }
 
 /// `number` as Avro writes it.
@@ -69,6 +79,136 @@ fn bench(path: &str, limit: u64, threads: usize, more: &[&str]) -> (Ran, u64) {
         thread::sleep(Duration::from_millis(2));
     }
     (Ran::new(running.join().unwrap()), peak)
+}
+
+/// A record of `n` zero bytes, or of a list of `n` empty ones.
+fn zeros(n: usize, end: &[u8]) -> Vec<u8> {
+    let mut record = long(n);
+    record.resize(record.len() + n, 0);
+    record.extend(end);
+    record
+}
+
+/// The limit that a message names.
+fn named(message: &str) -> u64 {
+    let (_, named) = message
+        .split_once("but the window and a batch need ")
+        .expect(message);
+    named.split_once(' ').unwrap().0.parse().unwrap()
+}
+
+/// A file that does not fit, and whether what it needs is little enough to try.
+struct Case {
+    name: String,
+    file: Vec<u8>,
+    is_small: bool,
+}
+
+fn cases() -> Vec<Case> {
+    let case = |name: &str, file: Vec<u8>, is_small: bool| Case {
+        name: name.to_owned(),
+        file,
+        is_small,
+    };
+    let deflate = |fields, blocks, records, payload: &[u8]| {
+        file(fields, Codec::Deflate, blocks, records, payload)
+    };
+    let bomb = zeros(80 << 20, &[]);
+    let mut cases = Vec::new();
+    for (codec, blocks) in [
+        (Codec::Deflate, 16),
+        (Codec::Zstandard, 16),
+        (Codec::Snappy, 16),
+        (Codec::Bzip2, 1),
+        (Codec::Xz, 1),
+    ] {
+        let name = format!("bombs of {codec}");
+        cases.push(case(&name, file(BYTES, codec, blocks, 1, &bomb), false));
+    }
+    drop(bomb);
+    // A value that fits as it was written, and not a second time, in its column.
+    let value = zeros(40 << 20, &[]);
+    for codec in [Codec::Zstandard, Codec::Xz] {
+        let name = format!("a large value in {codec}");
+        cases.push(case(&name, file(BYTES, codec, 1, 1, &value), true));
+    }
+    let empty = |n| zeros(n, &[0]);
+    cases.extend([
+        case(
+            "large values",
+            deflate(BYTES, 1, 16, &zeros(5 << 19, &[]).repeat(16)),
+            true,
+        ),
+        case(
+            "empty strings",
+            deflate(STRINGS, 1, 1, &empty(4 << 20)),
+            true,
+        ),
+        case(
+            "blocks of empty strings",
+            deflate(STRINGS, 64, 1, &empty(1 << 17)),
+            false,
+        ),
+        case(
+            "numbers",
+            deflate(LONGS, 1, 64, &empty(1 << 17).repeat(64)),
+            true,
+        ),
+        case(
+            "lists of numbers",
+            deflate(LONGS, 64, 1, &empty(1 << 17)),
+            false,
+        ),
+    ]);
+    cases
+}
+
+#[test]
+fn the_limit_holds_and_the_one_that_is_named_will_do() {
+    let dir = TempDir::new().unwrap();
+    for Case {
+        name,
+        file,
+        is_small,
+    } in cases()
+    {
+        let path = write(dir.path(), "x.avro", file);
+        let run = |threads, limit: u64| {
+            let (ran, peak) = bench(&path, limit, threads, &[]);
+            let of = format!("{} MiB: {name}, {threads} threads: {}", peak / MIB, ran.err);
+            assert!(peak <= limit + UNCOUNTED, "{of}");
+            ran
+        };
+        let message = run(1, LIMIT).fails_with(2);
+        assert!(message.starts_with(&format!("{path}: block ")), "{message}");
+        assert_eq!(message, run(16, LIMIT).fails_with(2), "{name}");
+        if is_small {
+            assert!(message.contains(": record "), "{message}");
+            run(1, named(&message)).ok();
+        }
+    }
+}
+
+#[test]
+fn what_only_seems_large_is_read() {
+    let dir = TempDir::new().unwrap();
+    let pair = [&long(7)[..], &long(50), &[b'x'; 50]].concat();
+    for (fields, codec, records, payload) in [
+        (PAIR, Codec::Deflate, 200_000, pair.repeat(200_000)),
+        (PAIR, Codec::Null, 200_000, pair.repeat(200_000)),
+        (LISTS, Codec::Deflate, 1, zeros(1 << 20, &[0])),
+    ] {
+        let path = write(
+            dir.path(),
+            "x.avro",
+            file(fields, codec, 1, records, &payload),
+        );
+        for threads in [1, 16] {
+            let (ran, peak) = bench(&path, LIMIT, threads, &[]);
+            assert!(peak <= LIMIT + UNCOUNTED, "{} MiB: {fields}", peak / MIB);
+            ran.ok();
+        }
+    }
 }
 
 #[test]

@@ -30,8 +30,9 @@ pub(super) struct File {
     unframed: u64,
     /// A lease for a large block, whose bytes are copied from several reads.
     pub(super) copied: Lease,
-    /// The byte offset at which the last framed block ends.
+    /// The byte offset at which the last framed block ends, and the number of the next.
     framed_to: u64,
+    next_block: u64,
     /// The end of the file, once it was pushed.
     end: Option<u64>,
     /// Payloads that are read by their ranges.
@@ -75,6 +76,7 @@ impl Framing {
             unframed: 0,
             copied: Lease::none(&self.flow.memory),
             framed_to: 0,
+            next_block: 0,
             end: None,
             ranges: Ranges::default(),
         })
@@ -91,6 +93,7 @@ impl Framing {
                         return Err(Stop::Failed(no_decoder(&file.location)));
                     };
                     file.framed_to = desc.offset.saturating_add(desc.file_bytes);
+                    file.next_block = desc.index + 1;
                     file.unframed = 0;
                     return Ok(Some(Framed { desc, context }));
                 }
@@ -140,14 +143,22 @@ impl Framing {
         })
     }
 
-    /// What memory for the file is leased with, for `block` if it is known.
-    pub(super) fn ahead<'a>(&'a mut self, file: &File, block: Option<&'a BlockDesc>) -> Ahead<'a> {
+    /// What memory for the file is leased with, for `block` if it is known, else for the next one.
+    pub(super) fn ahead(&mut self, file: &File, block: Option<&BlockDesc>) -> Ahead<'_> {
+        let place = match block {
+            Some(block) => Some((block.index, Some(block.offset))),
+            // The first begins where the header ends.
+            None => file.context.as_ref().map(|_| {
+                let offset = Some(file.framed_to).filter(|_| file.next_block > 0);
+                (file.next_block, offset)
+            }),
+        };
         Ahead {
             memory: &self.flow.memory,
             sequence: &mut self.sequence,
             planner: &self.planner,
             unframed: file.unframed,
-            block,
+            block: place,
         }
     }
 
