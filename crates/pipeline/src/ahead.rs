@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::decode::grown;
 use crate::error::Stop;
 use crate::flow::NoLease;
 use crate::memory::{Lease, Memory};
@@ -74,12 +75,15 @@ impl Ahead<'_> {
     }
 
     /// The error of a window that does not fit, and needs `least` bytes or more. The rest of it is taken
-    /// to be like what is there.
+    /// to be like what is there, and columns to be as large as the payload, of which `bytes` are missing.
     #[cold]
     fn exceeded(&self, prepared: u64, bytes: u64, least: u64) -> Stop {
         let window = self.planner.window_bytes().saturating_add(bytes);
         let window = window.max(self.planner.expected_bytes());
         let needed = window.saturating_add(prepared).max(least);
+        let payload = self.unframed.saturating_add(bytes);
+        let payload = payload.max(least.saturating_sub(window));
+        let needed = needed.saturating_add(grown(payload));
         let mut error = exceeded(self.memory, needed, None);
         if let Some((index, offset)) = self.block {
             error.place.block = Some(index);
