@@ -159,19 +159,16 @@ impl Planner {
         self.drawn = 0;
         let left: Vec<Slot> = match &mut self.order {
             Order::InOrder(slots) => slots.drain(..).collect(),
-            Order::Shuffled(shuffled) => shuffled.slots.drain(..).flatten().collect(),
+            Order::Shuffled(shuffled) => {
+                shuffled.window = Window::new(shuffled.seed, epoch, shuffled.stream);
+                shuffled.slots.drain(..).flatten().collect()
+            }
         };
         for slot in left {
             if slot.is_shared {
                 self.let_go(&slot.block);
             } else {
                 self.leave(&slot.block, slot.is_read);
-            }
-        }
-        match &mut self.order {
-            Order::InOrder(_) => {}
-            Order::Shuffled(shuffled) => {
-                shuffled.window = Window::new(shuffled.seed, epoch, shuffled.stream);
             }
         }
     }
