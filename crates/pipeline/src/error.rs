@@ -93,6 +93,12 @@ impl Error {
         self
     }
 
+    /// An error of reading the file at `location`.
+    #[cold]
+    pub(crate) fn io(error: io::Error, location: &Location) -> Self {
+        Error::new(ErrorKind::Io(Arc::new(error))).in_file(location)
+    }
+
     /// An error of a format or a source in the file at `location`.
     #[cold]
     pub(crate) fn of_format(error: atds_format::Error, location: &Location) -> Self {

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use atds_format::{Access, BufferPool, ByteSource, Completion, ReadBuffer};
 use bytes::Bytes;
 
+use crate::Error;
 use crate::ahead::Ahead;
 use crate::delays;
 use crate::error::Stop;
@@ -18,7 +19,6 @@ use crate::memory::{Cache, Lease, Memory};
 use crate::ops::FileRead;
 use crate::tuning::{KEPT_SHARE, READS_UNDER_WAY};
 use crate::watch::What;
-use crate::{Error, ErrorKind};
 
 /// Reads of one file.
 pub(crate) struct Fetcher {
@@ -58,10 +58,8 @@ impl Fetcher {
         pool: Arc<ReadPool>,
         flow: Arc<Flow>,
     ) -> Result<Self, Error> {
-        let io = |error: io::Error| {
-            Error::new(ErrorKind::Io(Arc::new(error))).in_file(source.location())
-        };
-        let size = source.size().map_err(io)?;
+        let size = source.size();
+        let size = size.map_err(|error| Error::io(error, source.location()))?;
         Ok(Fetcher {
             access: source.access(),
             size,
@@ -359,8 +357,7 @@ impl Fetcher {
 
     #[cold]
     fn failed(&self, error: io::Error, offset: Option<u64>) -> Stop {
-        let error = Error::new(ErrorKind::Io(Arc::new(error)));
-        let mut error = error.in_file(self.source.location());
+        let mut error = Error::io(error, self.source.location());
         error.place.offset = offset;
         Stop::Failed(error)
     }

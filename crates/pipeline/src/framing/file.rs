@@ -9,6 +9,7 @@ use bytes::Bytes;
 
 use super::Framing;
 use super::ranges::Ranges;
+use crate::Error;
 use crate::ahead::Ahead;
 use crate::block::{BlockPayload, FileContext, SharedPayload};
 use crate::error::Stop;
@@ -16,7 +17,6 @@ use crate::fetch::{Fetched, Fetcher, ReadPool};
 use crate::memory::Lease;
 use crate::tuning::KEPT_SHARE;
 use crate::watch::What;
-use crate::{Error, ErrorKind};
 
 /// A file that is being framed.
 pub(super) struct File {
@@ -51,10 +51,8 @@ impl Framing {
     pub(super) fn open(&self, file: usize, payloads: bool) -> Result<File, Stop> {
         let location = self.files.location(file);
         let _opening = self.flow.watch.begin(What::open(&location));
-        let source = self
-            .files
-            .source(file)
-            .map_err(|error| Error::new(ErrorKind::Io(Arc::new(error))).in_file(&location))?;
+        let source = self.files.source(file);
+        let source = source.map_err(|error| Error::io(error, &location))?;
         let mapped = self.files.mapped_bytes();
         self.flow.counters.note(|noted| {
             noted.stats.mapped_peak = noted.stats.mapped_peak.max(mapped);
@@ -90,7 +88,8 @@ impl Framing {
             match next.map_err(|error| Error::of_format(error, &file.location))? {
                 Next::Block(desc) => {
                     let Some(context) = file.context.clone() else {
-                        return Err(Stop::Failed(no_decoder(&file.location)));
+                        let text = "the format has a block before it has a decoder";
+                        return Err(Error::io(io::Error::other(text), &file.location).into());
                     };
                     file.framed_to = desc.offset.saturating_add(desc.file_bytes);
                     file.next_block = desc.index + 1;
@@ -103,8 +102,7 @@ impl Framing {
                     if file.end.is_some_and(|end| range.start >= end) {
                         // Records would be lost silently if it was taken as the end.
                         let error = io::Error::from(io::ErrorKind::UnexpectedEof);
-                        let error = Error::new(ErrorKind::Io(Arc::new(error)));
-                        return Err(Stop::Failed(error.in_file(&file.location)));
+                        return Err(Error::io(error, &file.location).into());
                     }
                     // The reads of payloads are under way in their order.
                     self.finish_list(file)?;
@@ -239,11 +237,4 @@ impl Framing {
 fn addresses(bytes: &Bytes) -> Range<usize> {
     let range = bytes.as_ptr_range();
     range.start.addr()..range.end.addr()
-}
-
-/// The error of a format that gives a block before its decoder.
-#[cold]
-fn no_decoder(location: &Location) -> Error {
-    let error = io::Error::other("the format has a block before it has a decoder");
-    Error::new(ErrorKind::Io(Arc::new(error))).in_file(location)
 }
