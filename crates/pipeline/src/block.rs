@@ -27,11 +27,7 @@ pub(crate) struct FileContext {
 }
 
 /// A block. Workers share it; what changes in it are hints and whether it is prepared.
-///
-/// What each read looks at stands first, beside the counts of its `Arc`: when a block is read again, it
-/// has left the caches.
 #[derive(Debug)]
-#[repr(C)]
 pub(crate) struct Block {
     pub(crate) file: Arc<FileContext>,
     hints: Hints,
@@ -49,7 +45,6 @@ pub(crate) struct Block {
 
 /// The payload of a block.
 #[derive(Debug)]
-#[repr(C)]
 pub(crate) enum BlockPayload {
     Own(SharedPayload),
     Shared(Arc<SharedPayload>),
@@ -68,7 +63,6 @@ impl Deref for BlockPayload {
 
 /// A payload, which several blocks may share.
 #[derive(Debug)]
-#[repr(C)]
 pub(crate) struct SharedPayload {
     prepared: OnceLock<Result<(Prepared, Option<Lease>), Error>>,
     is_claimed: AtomicBool,
