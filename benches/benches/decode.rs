@@ -7,7 +7,7 @@ use atds_benches::handwritten::{AdsBatch, Cursor};
 use atds_benches::runs::{Decoder, Run, runs};
 use atds_generate::{GenerateOptions, Preset};
 use avro_decode::feature::FeatureKind;
-use avro_decode::{Feature, Features, PlanOptions, Schema, Value, reference};
+use avro_decode::{Feature, Features, PlanOptions, Schema, Skipper, Value, reference};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 const BATCH_SIZE: usize = 1_024;
@@ -48,13 +48,23 @@ fn decode(criterion: &mut Criterion) {
     }
 
     let batches = runs(ads, BATCHES, BATCH_SIZE);
+    let schema = Schema::parse(&Preset::Ads.schema()).expect("the preset's schema");
+    group.bench_function("no feature, records skipped", |bencher| {
+        let skipper = Skipper::new(&schema);
+        let mut batches = batches.iter().cycle();
+        bencher.iter(|| {
+            for run in batches.next().expect("an endless cycle") {
+                let end = skipper.skip(&run.payload, 0, run.records as u64);
+                assert_eq!(end.ok(), Some(run.payload.len()));
+            }
+        });
+    });
     group.bench_function("all features, by hand", |bencher| {
         let mut batch = AdsBatch::new(BATCH_SIZE);
         let mut batches = batches.iter().cycle();
         bencher.iter(|| by_hand(&mut batch, batches.next().expect("an endless cycle")));
     });
 
-    let schema = Schema::parse(&Preset::Ads.schema()).expect("the preset's schema");
     let features = all(Preset::Ads);
     group.bench_function("all features, reference decoder", |bencher| {
         let mut batches = batches.iter().cycle();
