@@ -95,7 +95,7 @@ fn start(options: &Options, is_late: bool, hook: impl Fn(Call) + Send + Sync + '
         hook: Hook(Arc::new(hook)),
     };
     // Epochs without end.
-    Pipeline::new(TOY.spec(), Arc::new(files), options.clone()).iter(..)
+    Pipeline::new(TOY.spec(), Arc::new(files), options.clone()).iter(0..)
 }
 
 /// Any options, of which some make several batches an op, and others pieces of batches, or want memory.
