@@ -102,8 +102,8 @@ fn cases() -> impl Strategy<Value = Case> {
             .prop_map(|(piece, uses_buffer)| Source::Late { piece, uses_buffer }),
     ];
     let ops = (
-        select(&[None, Some(1), Some(20)][..]),
-        select(&[None, None, Some(1), Some(7)][..]),
+        proptest::option::weighted(0.7, 1..100_u64),
+        proptest::option::weighted(0.5, 1..40_u64),
     );
     let ops = [ops.clone(), ops.clone(), ops.clone(), ops];
     let part = (0..=1000_u64, 0..=1000_u64).prop_map(|(a, b)| a.min(b)..a.max(b));
