@@ -153,20 +153,20 @@ type With = fn(&mut Options);
 
 /// What threads do or wait for, as `describe_waits` says, and options with which they do.
 const MOMENTS: [(&str, With); 8] = [
-    ("reads 'memory", |options| options.read_size = 64),
-    ("waits for the bytes of", |options| options.read_size = 64),
+    ("reads offset", |options| options.read_size = 64),
+    ("waits for bytes from", |options| options.read_size = 64),
     ("prepares ", |options| options.shuffle_buffer_size = 500),
     ("waits until another worker has prepared", |options| {
         (options.batch_size, options.op_rows) = (1, Some(1));
     }),
-    ("makes batch ", |options| options.piece_rows = None),
-    ("makes batches ", |options| {
+    ("makes batch", |options| options.piece_rows = None),
+    ("batches 20,", |options| {
         (options.batch_size, options.op_rows) = (5, Some(100));
     }),
-    ("makes piece ", |options| {
+    ("makes piece", |options| {
         (options.batch_size, options.piece_rows) = (300, Some(10));
     }),
-    ("lays columns of batch", |options| {
+    ("lays columns end", |options| {
         (options.batch_size, options.piece_rows) = (300, Some(10));
     }),
 ];
@@ -180,7 +180,7 @@ fn iterations_are_dropped_while_a_thread_does_each_thing() {
             let mut options = any_options(&mut Random(seed));
             (options.threads, options.memory_limit) = (16, 4 << 30);
             with(&mut options);
-            let is_late = moment == "waits for the bytes of";
+            let is_late = moment == "waits for bytes from";
             // What is short by itself takes longer.
             let mut batches = start(&options, is_late, |call| {
                 if matches!(call, Call::Read | Call::Prepare | Call::Decode) {
