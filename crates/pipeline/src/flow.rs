@@ -4,7 +4,7 @@
 //! No thread waits for ever (DESIGN.md has the whole argument). Ops start in sequence. Of ops that have
 //! started, only one that runs alone waits for memory, and only the consumer can be in its way; others
 //! give back what they made and run again alone. A finished batch waits for those before it. A prepare
-//! that has begun waits for nothing. The planning thread does reads that no worker has begun, and queues
+//! that has begun waits for nothing. Workers read before they look for ops. The planning thread queues
 //! all that it has planned before it waits for memory.
 
 mod describe;
