@@ -9,7 +9,7 @@ use crate::error::Stop;
 use crate::memory::Lease;
 use crate::ops::{FileRead, Op, Queued};
 use crate::sync::MutexGuard;
-use crate::tuning::{LARGE_BATCH_TIME, PIECE_TIME, QUEUED_OPS};
+use crate::tuning::{LARGE_BATCH_TIME, PIECE_TIME, queued_ops};
 use crate::watch::{FOR_MEMORY, FOR_ROOM};
 
 impl Flow {
@@ -161,7 +161,7 @@ impl Flow {
         match Duration::from_nanos(self.costs.rows_ns(rows)) {
             time if time > LARGE_BATCH_TIME => self.workers.div_ceil(2),
             time if time > PIECE_TIME => self.workers,
-            _ => self.workers * QUEUED_OPS,
+            _ => queued_ops(self.workers),
         }
     }
 
