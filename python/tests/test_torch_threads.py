@@ -119,11 +119,12 @@ def test_epochs_side_by_side_have_threads_of_their_own(numbers: str) -> None:
 
 
 def test_an_epoch_that_is_left_gives_its_threads_back(numbers: str) -> None:
-    dataset = atds.torch.Dataset(numbers, 8, NUMBER)
+    # Of several workers, an epoch that is left soon starts as many as find work.
+    dataset = atds.torch.Dataset(numbers, 8, NUMBER, num_parallel_calls=1)
     next(iter(dataset))
     # Without names: a new thread has the name of its parent for a moment.
     first = set(threads())
-    assert len(first) >= 2
+    assert len(first) == 2
     for _ in range(5):
         next(iter(dataset))
         assert set(threads()) == first
