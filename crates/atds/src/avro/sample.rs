@@ -134,9 +134,14 @@ impl Sample {
         let mut seen: Vec<Option<Seen>> = lists.iter().map(|_| None).collect();
         let (mut records, mut has_more) = (0, true);
         for _ in 0..SAMPLE_BLOCKS {
-            if !blocks.decompress_next().unwrap_or(false) {
-                has_more = false;
-                break;
+            match blocks.decompress_next() {
+                Ok(true) => {}
+                Ok(false) => {
+                    has_more = false;
+                    break;
+                }
+                // It cannot be sampled, and the lists in it may be longer.
+                Err(_) => break,
             }
             let block = blocks.block.as_ref();
             let (count, payload) = block.map_or((0, 0), |block| (block.count, block.payload.len()));

@@ -31,7 +31,7 @@ pub(crate) fn open(
     mappings: Option<&Arc<Mappings>>,
     inputs: &OnceInputs,
 ) -> io::Result<Arc<dyn ByteSource>> {
-    if let Some(stream) = inputs.stream(path) {
+    if let Some(stream) = inputs.take(path)? {
         return Ok(stream);
     }
     let (file, _) = open_input(path)?;

@@ -41,7 +41,8 @@ pub(crate) struct OnceInputs {
 struct Input {
     /// The kind of input: `a pipe`.
     name: &'static str,
-    stream: Arc<Stream>,
+    /// `None` once the iteration that has taken it reads it: it is closed when that one drops it.
+    stream: Option<Arc<Stream>>,
     /// Whether an iteration has taken it.
     is_taken: bool,
 }
@@ -64,7 +65,7 @@ impl OnceInputs {
             }
             inputs.entry(path.clone()).or_insert_with(|| Input {
                 name,
-                stream: Arc::new(Stream::new(path, &self.packed, &self.stop)),
+                stream: Some(Arc::new(Stream::new(path, &self.packed, &self.stop))),
                 is_taken: false,
             });
         }
@@ -85,7 +86,21 @@ impl OnceInputs {
 
     /// The input at `path`, if it can be read only once.
     pub(crate) fn stream(&self, path: &Path) -> Option<Arc<Stream>> {
-        Some(lock(&self.inputs).get(path)?.stream.clone())
+        lock(&self.inputs).get(path)?.stream.clone()
+    }
+
+    /// The same, for the iteration that has taken the inputs.
+    ///
+    /// # Errors
+    /// It has been read.
+    pub(crate) fn take(&self, path: &Path) -> io::Result<Option<Arc<Stream>>> {
+        match lock(&self.inputs).get_mut(path) {
+            None => Ok(None),
+            Some(input) => match input.stream.take() {
+                None => Err(io::Error::other(taken(input.name, path))),
+                stream => Ok(stream),
+            },
+        }
     }
 
     /// Whether the input at `path` can be read only once.
@@ -100,7 +115,7 @@ impl OnceInputs {
     pub(crate) fn begin(&self, path: &Path) -> Result<Option<Arc<Stream>>, Error> {
         match lock(&self.inputs).get(path) {
             Some(input) if input.is_taken => Err(taken(input.name, path)),
-            input => Ok(input.map(|input| input.stream.clone())),
+            input => Ok(input.and_then(|input| input.stream.clone())),
         }
     }
 

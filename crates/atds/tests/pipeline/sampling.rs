@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use atds::features::FeatureKind;
 use atds::tensors::batch_to_json;
@@ -218,6 +220,32 @@ fn a_pipe_loses_nothing() {
     let rows = dataset.iter().map(|batch| batch.unwrap().rows());
     assert_eq!(rows.collect::<Vec<_>>(), [22]);
     assert!(writer.wait().unwrap().success());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_closed_with_the_iterator() {
+    let folder = Folder::new();
+    let path = file(&folder, "x.avro", Codec::Null, &[&[2; 20], &[2, 2]]);
+    let pipe = folder.join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo, of the system, is there").success());
+    let endless = r#"cat "$0" /dev/zero > "$1""#;
+    let mut writer = Command::new("sh");
+    writer.args(["-c", endless]).arg(&path).arg(&pipe);
+    let mut writer = writer.spawn().unwrap();
+    let dataset = Dataset::builder(&pipe, 4).build().unwrap();
+    assert_eq!(dataset.iter().next().unwrap().unwrap().rows(), 4);
+    // The data set is still there.
+    let begun = Instant::now();
+    while writer.try_wait().unwrap().is_none() {
+        assert!(
+            begun.elapsed() < Duration::from_secs(30),
+            "the pipe has a reader"
+        );
+        thread::sleep(Duration::from_millis(10));
+    }
+    drop(dataset);
 }
 
 #[test]
