@@ -69,7 +69,8 @@ pub(crate) struct SharedPayload {
     /// Whether several blocks may have it.
     pub(crate) is_shared: bool,
     pub(crate) bytes: u64,
-    /// The bytes as they were read; none once they are prepared.
+    /// The bytes as they were read; none once they are prepared for all ops. Those of a payload that one
+    /// op prepares for itself are there as long as the block.
     parts: Mutex<(Vec<Bytes>, Option<Lease>)>,
     pub(crate) size: Arc<PreparedSize>,
     /// The planner's: the number of blocks in the window, and whether a batch has read one.

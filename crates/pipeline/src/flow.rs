@@ -4,8 +4,9 @@
 //! No thread waits for ever (DESIGN.md has the whole argument). Ops start in sequence. Of ops that have
 //! started, only one that runs alone waits for memory, and only the consumer can be in its way; others
 //! give back what they made and run again alone. A finished batch waits for those before it. A prepare
-//! that has begun waits for nothing. Workers read before they look for ops. The planning thread queues
-//! all that it has planned before it waits for memory.
+//! waits for no other thread; in an op that runs alone, it may wait for the consumer to take what is
+//! ready. Workers do reads of files, and joins, before ops. The planning thread queues all that it has
+//! planned before it waits for memory.
 
 mod describe;
 mod planning;
@@ -127,7 +128,9 @@ struct State {
     /// The workers that wait for work, the last of which is woken first: so few workers make the
     /// batches of a slow consumer, and the others sleep.
     parked: Vec<usize>,
-    /// Number of workers that were started or woken and have not looked for work since.
+    /// Number of workers that were started or woken and have not looked for work since. Such a worker is
+    /// sure to look at the queue, so that no other is woken for the same work. Whatever adds work, ends
+    /// an op or frees memory calls `next_worker`.
     looking: usize,
     /// Number of workers that were started.
     started: usize,

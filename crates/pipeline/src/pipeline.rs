@@ -45,7 +45,8 @@ pub struct Options {
     /// Whether the blocks of a file are read in a random order.
     pub shuffle_blocks: bool,
     /// Number of batches that are finished before the consumer asks for them; 0 counts as 1. While so
-    /// many are ready, no op starts to make more; those that are being made come on top.
+    /// many are ready, no op starts to make more; those that are being made come on top, for each op that
+    /// runs all its batches.
     pub prefetch: usize,
     /// Number of workers; 0 counts as 1.
     pub threads: usize,
@@ -147,8 +148,8 @@ impl Pipeline {
 
 /// An iterator over batches, which threads make ahead of the consumer.
 ///
-/// The first error is the last item. The batch before it may end early, before a bad row. Dropping the iterator stops
-/// the threads and waits for them.
+/// The first error is the last item. The batch before it may end early, before a bad row; with
+/// `drop_remainder`, that batch is left out. Dropping the iterator stops the threads and waits for them.
 pub struct Batches {
     flow: Arc<Flow>,
     workers: Arc<Workers>,

@@ -1,8 +1,8 @@
 //! The planner: which records of which blocks are the rows of which batch.
 //!
 //! It sees record counts and no record, so it runs ahead of the workers. What it plans depends on the
-//! counts, the orders of files and blocks, the slice, the sizes of batch and buffer, seed, epoch and
-//! stream; not on threads, time or memory.
+//! counts, the orders of files and blocks, the slice, the sizes of batch and buffer, `drop_remainder`,
+//! seed, epoch and stream; not on threads, time or memory. An error ends it early.
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -378,11 +378,10 @@ impl Sequence {
         self.queued += 1;
         let count = pieces.len();
         let batch = Arc::new(PieceBatch::new(number, pieces));
-        for piece in 0..count {
+        self.flow.push_all((0..count).map(|piece| {
             let batch = batch.clone();
-            self.flow.push(Op::Piece { batch, piece })?;
-        }
-        Ok(())
+            Op::Piece { batch, piece }
+        }))
     }
 }
 

@@ -11,6 +11,7 @@ use crate::builders::Builders;
 use crate::decode::{Context, Failed, RowError, Written, grown};
 use crate::delays;
 use crate::flow::{Denied, Finished, Flow};
+use crate::memory::Lease;
 use crate::need::Need;
 use crate::ops::{Op, Queued, Work};
 use crate::pieces::{Join, MadePiece, PieceBatch};
@@ -80,8 +81,8 @@ impl Worker {
                 }
                 Op::Batches { first, plans } => self.make_batches(seq, first, plans, &mut account),
                 Op::Piece { batch, piece } => {
-                    let seq = seq - piece as u64;
-                    let done = self.make_piece(seq, &batch, piece, &mut account);
+                    let first_seq = seq - piece as u64;
+                    let done = self.make_piece(first_seq, &batch, piece, &mut account);
                     (done == Err(Denied::Again)).then(|| batch.again())
                 }
             };
@@ -143,14 +144,19 @@ impl Worker {
         let start = Instant::now();
         self.context.other_time = Duration::ZERO;
         let finished = match self.try_piece(seq, batch, piece, account) {
-            Ok(join) => {
-                let finished = join.map(|join| self.join(join)).transpose()?;
-                let rows = batch.rows_of(piece);
-                let decoding = start.elapsed().saturating_sub(self.context.other_time);
-                let flow = &self.context.flow;
-                flow.costs.note_rows(rows, account.take_most(), decoding);
-                flow.counters.add_rows(self.number, rows, decoding);
-                finished.flatten()
+            Ok((is_made, join)) => {
+                let finished = join.map(|join| self.join(join, account.is_alone));
+                if is_made {
+                    let rows = batch.rows_of(piece);
+                    let decoding = start.elapsed().saturating_sub(self.context.other_time);
+                    let flow = &self.context.flow;
+                    flow.costs.note_rows(rows, account.take_most(), decoding);
+                    flow.counters.add_rows(self.number, rows, decoding);
+                }
+                match finished.transpose() {
+                    Err(Denied::Exceeded) => Some(self.exceeded(batch, 0, account)),
+                    finished => finished?.flatten(),
+                }
             }
             Err(Failed::Denied(Denied::Exceeded, row)) => Some(self.exceeded(batch, row, account)),
             Err(Failed::Denied(denied, _)) => return Err(denied),
@@ -171,23 +177,24 @@ impl Worker {
         }
     }
 
-    /// Decodes a piece. After the last one, the columns of the pieces are laid end to end: some by the
-    /// join that is returned, and the others by other workers.
+    /// Decodes a piece, and says whether it was made. After the last one, the columns of the pieces are
+    /// laid end to end: some by the join that is returned, and the others by other workers.
     fn try_piece(
         &mut self,
         seq: u64,
         batch: &Arc<PieceBatch>,
         piece: usize,
         account: &mut Account,
-    ) -> Result<Option<Join>, Failed> {
+    ) -> Result<(bool, Option<Join>), Failed> {
         let at_first = |denied| Failed::Denied(denied, 0);
         let made = match self.decode_piece(batch, piece, account) {
             Err(Failed::Denied(Denied::Again, _)) => None,
             made => Some(made?),
         };
+        let is_made = made.is_some();
         let ended = batch.end(made);
         let Some((builder, mut made)) = ended.map_err(at_first)? else {
-            return Ok(None);
+            return Ok((is_made, None));
         };
         let failed = made.failed.take();
         if let Some(failed) = failed.or_else(|| disagreement(&builder, batch)) {
@@ -212,7 +219,7 @@ impl Worker {
         });
         let own = joins.next();
         self.context.flow.queue_joins(joins.collect());
-        Ok(own)
+        Ok((is_made, own))
     }
 
     fn decode_piece(
@@ -241,7 +248,7 @@ impl Worker {
     /// Does a join that another worker has queued.
     fn run_join(&mut self, join: Join) {
         let (seq, batch) = (join.seq, join.batch.clone());
-        let done = self.join(join).and_then(|finished| match finished {
+        let done = self.join(join, false).and_then(|finished| match finished {
             Some(finished) => self.finish(seq, &batch, finished),
             None => Ok(()),
         });
@@ -251,7 +258,7 @@ impl Worker {
     }
 
     /// Lays some columns of a batch end to end. Returns the batch, if they are the last.
-    fn join(&mut self, join: Join) -> Result<Option<Finished>, Denied> {
+    fn join(&mut self, join: Join, is_alone: bool) -> Result<Option<Finished>, Denied> {
         let batch = join.batch.clone();
         let Some(mut builder) = join.tasks.run() else {
             return Ok(None);
@@ -260,14 +267,12 @@ impl Worker {
         let columns = builder.finish();
         // What the pieces hold becomes the batch's.
         let bytes = columns.capacity_bytes() as u64;
-        let lease = made.lease.map(|mut lease| {
-            let fits = lease.try_grow(bytes);
-            lease.shrink(bytes);
-            fits.then_some(lease)
-        });
-        let lease = lease.flatten().ok_or(Denied::Again)?;
+        let flow = &self.context.flow;
+        let mut lease = made.lease.unwrap_or_else(|| Lease::none(&flow.memory));
+        flow.grow(&mut lease, bytes, is_alone)?;
         self.builders.give_back(builder);
-        self.context.flow.counters.add_tally(&made.tally);
+        lease.shrink(bytes);
+        flow.counters.add_tally(&made.tally);
         let (rows, error) = batch.good_rows();
         let need = self.need(&batch, rows, made.written);
         Ok(Some(Finished {

@@ -34,7 +34,11 @@ impl Flow {
 
     /// Queues an op. Waits while enough ops wait.
     pub(crate) fn push(&self, op: Op) -> Result<(), Stop> {
-        let mut queued = Queued::new(0, op, false);
+        self.push_all([op])
+    }
+
+    /// Queues ops, all at once: an op before them that lacks memory sees all pieces of a batch.
+    pub(crate) fn push_all(&self, ops: impl IntoIterator<Item = Op>) -> Result<(), Stop> {
         let mut state = self.lock();
         while !self.is_stopped() && state.queue.len() >= self.most_queued(&state) {
             state = self.wait_for_room(state, WaitsFor::Queue);
@@ -43,14 +47,16 @@ impl Flow {
         if self.is_stopped() || state.is_planned {
             return Err(Stop::Cancelled);
         }
-        for plan in queued.op.begins() {
-            state.batches.push_back(None);
-            state.totals.push_back(plan.window.total);
+        for op in ops {
+            let queued = Queued::new(state.next_seq, op, false);
+            for plan in queued.op.begins() {
+                state.batches.push_back(None);
+                state.totals.push_back(plan.window.total);
+            }
+            state.next_seq += 1;
+            state.queue.push_back(queued);
         }
-        queued.seq = state.next_seq;
-        state.next_seq += 1;
-        state.queue.push_back(queued);
-        // Whether its memory is there is found by the worker.
+        // Whether its memory is there is found by the worker, which wakes the next.
         let worker = self.next_worker(&mut state);
         drop(state);
         self.wake(worker);
