@@ -55,7 +55,7 @@ fn decode(criterion: &mut Criterion) {
         bencher.iter(|| {
             for run in batches.next().expect("an endless cycle") {
                 let end = skipper.skip(&run.payload, 0, run.records as u64);
-                assert_eq!(end.ok(), Some(run.payload.len()));
+                assert!(end.expect("records of the preset") <= run.payload.len());
             }
         });
     });
