@@ -13,7 +13,7 @@ mod planning;
 mod waking;
 mod working;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::sync::{Arc, PoisonError, Weak};
 use std::task::Poll;
@@ -125,9 +125,9 @@ struct State {
     /// The number of the next op in the sequence.
     next_seq: u64,
     running: usize,
-    /// The workers that wait for work, the last of which is woken first: so few workers make the
+    /// The workers that wait for work. The first is woken first: so the same few workers make the
     /// batches of a slow consumer, and the others sleep.
-    parked: Vec<usize>,
+    parked: BTreeSet<usize>,
     /// Number of workers that were started or woken and have not looked for work since. Such a worker is
     /// sure to look at the queue, so that no other is woken for the same work. Whatever adds work, ends
     /// an op or frees memory calls `next_worker`.

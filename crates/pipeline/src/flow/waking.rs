@@ -40,7 +40,7 @@ impl Flow {
         if works <= state.looking || !self.has_work(state) || !state.is_urgent() && !is_wanted {
             return None;
         }
-        let next = match state.parked.pop() {
+        let next = match state.parked.pop_first() {
             Some(worker) => Next::Wake(worker),
             None if state.started < self.workers && self.starts.get().is_some() => {
                 state.started += 1;

@@ -47,7 +47,7 @@ impl Flow {
             if state.is_planned && state.queue.is_empty() {
                 return None;
             }
-            state.parked.push(worker);
+            state.parked.insert(worker);
             let _waits = self.watch.begin(FOR_OP);
             while state.parked.contains(&worker) {
                 state = wait(&self.worker_changed[worker], state);
