@@ -4,7 +4,7 @@
 mod common;
 
 use avro_decode::encode::{EncodeOptions, encode};
-use avro_decode::{DecodeErrorKind, Schema, Skipper, reference};
+use avro_decode::{DecodeError, DecodeErrorKind, Schema, Skipper, reference};
 use common::arb_case;
 use proptest::prelude::*;
 
@@ -21,6 +21,29 @@ proptest! {
         }
         let skipper = Skipper::new(&case.schema);
         prop_assert_eq!(skipper.skip(&data, before, records), Ok(end));
+    }
+
+    #[test]
+    fn damage_is_found_where_reading_one_by_one_finds_it(
+        case in arb_case(),
+        flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
+    ) {
+        let mut data = Vec::new();
+        for _ in 0..4 {
+            encode(&case.schema, case.schema.root(), &case.value, &mut data, &EncodeOptions::default()).unwrap();
+        }
+        for (at, byte) in flips {
+            if !data.is_empty() {
+                let at = at.index(data.len());
+                data[at] = byte;
+            }
+        }
+        // So small a limit of depth leaves no room for what skips faster.
+        let slow = Skipper::with_max_depth(&case.schema, 3).skip(&data, 0, 4);
+        let is_deep = |error: &DecodeError| matches!(error.kind, DecodeErrorKind::TooDeep { .. });
+        if !slow.as_ref().is_err_and(is_deep) {
+            prop_assert_eq!(Skipper::new(&case.schema).skip(&data, 0, 4), slow);
+        }
     }
 
     #[test]

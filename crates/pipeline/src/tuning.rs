@@ -69,7 +69,7 @@ pub(crate) const MAX_SPACED_HINTS: u64 = 1_024;
 pub(crate) const MOST_APART: u64 = 64;
 
 /// Time that an op in file order takes at most to end where a block ends. An op that begins in the
-/// middle of a block skips the records before it, which takes about a quarter of decoding them: a
+/// middle of a block skips the records before it, which takes more than half of decoding them: a
 /// block is cut only where one worker would hold up the others for long.
 pub(crate) const ALIGNED_OP_TIME: Duration = Duration::from_secs(1);
 

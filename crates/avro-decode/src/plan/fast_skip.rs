@@ -39,8 +39,8 @@ pub(crate) enum FastSkip {
     Sparse { width: usize, predicted: usize },
     /// Arrays of bytes or strings, within `depth` arrays.
     Lists { depth: usize, skip: Box<Skip> },
-    /// Anything else. Boxed, so that the discriminant has a word of its own.
-    Other(Box<Skip>),
+    /// Anything else, within `depth` records. Boxed, so that the discriminant has a word of its own.
+    Other { depth: usize, skip: Box<Skip> },
 }
 
 /// The length of the last array at a field: the bytes before its items, and all its bytes. For a
@@ -65,8 +65,18 @@ impl PredictedLen {
 impl FastSkip {
     /// The fast skips that do what `skip` does. `predicted` counts the predicted lengths.
     pub(crate) fn all(skip: &Skip, table: &SkipTable, predicted: &mut usize) -> Box<[FastSkip]> {
+        Self::within(0, skip, table, predicted)
+    }
+
+    /// The same, for a `skip` within `depth` records.
+    pub(crate) fn within(
+        depth: usize,
+        skip: &Skip,
+        table: &SkipTable,
+        predicted: &mut usize,
+    ) -> Box<[FastSkip]> {
         let mut skips = Vec::new();
-        push(skip, table, predicted, &mut skips);
+        push(depth, skip, table, predicted, &mut skips);
         skips.into()
     }
 
@@ -74,7 +84,7 @@ impl FastSkip {
     pub(crate) fn is_slow(&self) -> bool {
         match self {
             FastSkip::VarintItems(_) | FastSkip::Pair { .. } | FastSkip::Sparse { .. } => true,
-            FastSkip::Lists { .. } | FastSkip::Other(_) => true,
+            FastSkip::Lists { .. } | FastSkip::Other { .. } => true,
             FastSkip::Bytes(_)
             | FastSkip::Varints(_)
             | FastSkip::Length
@@ -87,7 +97,17 @@ impl FastSkip {
 /// contain others several times could need very many.
 const MANY: usize = 256;
 
-fn push(skip: &Skip, table: &SkipTable, predicted: &mut usize, skips: &mut Vec<FastSkip>) {
+fn push(
+    depth: usize,
+    skip: &Skip,
+    table: &SkipTable,
+    predicted: &mut usize,
+    skips: &mut Vec<FastSkip>,
+) {
+    let other = |skip: &Skip| FastSkip::Other {
+        depth,
+        skip: Box::new(skip.clone()),
+    };
     let skip = match skip {
         Skip::Bytes(n) => FastSkip::Bytes(*n),
         Skip::Varints(n) => FastSkip::Varints(*n),
@@ -114,23 +134,23 @@ fn push(skip: &Skip, table: &SkipTable, predicted: &mut usize, skips: &mut Vec<F
                 depth: 1,
                 skip: Box::new(skip.clone()),
             },
-            _ => FastSkip::Other(Box::new(skip.clone())),
+            _ => other(skip),
         },
         Skip::Sequence(all) => {
             all.iter()
-                .for_each(|skip| push(skip, table, predicted, skips));
+                .for_each(|skip| push(depth, skip, table, predicted, skips));
             return;
         }
         Skip::Record(record) if skips.len() < MANY => match table.fields(*record) {
             Some(fields) => {
                 fields
                     .iter()
-                    .for_each(|skip| push(skip, table, predicted, skips));
+                    .for_each(|skip| push(depth + 1, skip, table, predicted, skips));
                 return;
             }
-            None => FastSkip::Other(Box::new(skip.clone())),
+            None => other(skip),
         },
-        Skip::Record(_) | Skip::Union(_) => FastSkip::Other(Box::new(skip.clone())),
+        Skip::Record(_) | Skip::Union(_) => other(skip),
     };
     skips.push(skip);
 }
@@ -191,11 +211,11 @@ impl Work for SkipRun<'_, '_> {
                 }
                 FastSkip::Lists { depth, skip } => {
                     self.prefetch.ask();
-                    lists(*depth, data, at).or_else(|| other(skip, self.table, data, at))
+                    lists(*depth, data, at).or_else(|| other(0, skip, self.table, data, at))
                 }
-                FastSkip::Other(skip) => {
+                FastSkip::Other { depth, skip } => {
                     self.prefetch.ask();
-                    other(skip, self.table, data, at)
+                    other(*depth, skip, self.table, data, at)
                 }
             };
             match end {
@@ -246,9 +266,9 @@ fn after_long_string(data: &[u8]) -> Option<&[u8]> {
 }
 
 #[inline(never)]
-fn other(skip: &Skip, table: &SkipTable, data: &[u8], at: usize) -> Option<usize> {
+fn other(depth: usize, skip: &Skip, table: &SkipTable, data: &[u8], at: usize) -> Option<usize> {
     let mut cursor = cursor_at(data, at)?;
-    table.run(skip, &mut cursor).ok()?;
+    table.run_within(depth, skip, &mut cursor).ok()?;
     Some(cursor.position())
 }
 

@@ -168,6 +168,14 @@ impl SkipTable {
         }
     }
 
+    /// What is skipped in a value: for a record, all its fields.
+    pub(crate) fn inside<'a>(&'a self, skip: &'a Skip) -> &'a Skip {
+        match skip {
+            Skip::Record(index) => &self.records[*index],
+            other => other,
+        }
+    }
+
     /// The skips of a record's fields, in order; `None` if a field is a record itself.
     pub(crate) fn fields(&self, index: usize) -> Option<&[Skip]> {
         let fields = match &self.records[index] {
@@ -181,6 +189,16 @@ impl SkipTable {
     /// Skips a value.
     pub(crate) fn run(&self, skip: &Skip, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
         self.skip(skip, cursor, 1, 0)
+    }
+
+    /// Skips a value within `depth` records, arrays, maps and unions.
+    pub(crate) fn run_within(
+        &self,
+        depth: usize,
+        skip: &Skip,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<(), Fault> {
+        self.skip(skip, cursor, 1, depth)
     }
 
     /// Skips `times` values.

@@ -1,6 +1,8 @@
 //! Skips whole records.
 
 use super::cursor::Cursor;
+use super::fast_skip::{FastSkip, PredictedLen, SkipRun};
+use super::prefetch::SkipPrefetch;
 use super::skip::{Skip, SkipTable};
 use crate::limits::MAX_DECODE_DEPTH;
 use crate::{DecodeError, Schema};
@@ -13,7 +15,13 @@ use crate::{DecodeError, Schema};
 pub struct Skipper {
     table: SkipTable,
     record: Skip,
+    fast: Box<[FastSkip]>,
+    /// Number of lengths that are predicted.
+    predicted: usize,
 }
+
+/// The deepest value that fast skips do not count the depth of: a list of lists in a record in a record.
+const FAST_DEPTH: usize = 4;
 
 impl Skipper {
     /// Creates a skipper of records written with the schema `writer`.
@@ -26,7 +34,17 @@ impl Skipper {
     pub fn with_max_depth(writer: &Schema, max_depth: usize) -> Self {
         let mut table = SkipTable::with_max_depth(max_depth);
         let record = table.skip_of(writer, writer.root());
-        Skipper { table, record }
+        let (mut predicted, mut fast) = (0, Box::default());
+        if max_depth >= FAST_DEPTH {
+            let depth = usize::from(matches!(record, Skip::Record(_)));
+            fast = FastSkip::within(depth, table.inside(&record), &table, &mut predicted);
+        }
+        Skipper {
+            table,
+            record,
+            fast,
+            predicted,
+        }
     }
 
     /// The offset in `data` after `records` records, the first of which is at `position`.
@@ -41,10 +59,20 @@ impl Skipper {
             return Ok(position);
         }
         let mut cursor = Cursor::new(data, position);
+        let mut predicted = vec![PredictedLen::NONE; self.predicted];
         for record in 0..records {
-            self.table
-                .run(&self.record, &mut cursor)
-                .map_err(|fault| DecodeError::new(*fault, cursor.position()).in_record(record))?;
+            let run = SkipRun {
+                skips: &self.fast,
+                table: &self.table,
+                predicted: &mut predicted,
+                prefetch: &mut SkipPrefetch::default(),
+                cursor: &mut cursor,
+            };
+            if self.fast.is_empty() || !run.try_skip() {
+                self.table.run(&self.record, &mut cursor).map_err(|fault| {
+                    DecodeError::new(*fault, cursor.position()).in_record(record)
+                })?;
+            }
         }
         Ok(cursor.position())
     }
