@@ -97,8 +97,9 @@ pub enum Payload {
     Here(Bytes),
     /// Ranges of the file, which are read when the block's turn comes.
     Ranges {
-        /// Blocks of a file with the same key have one payload, which is read and prepared once.
-        key: u64,
+        /// Blocks of a file with the same key have one payload, which is read and prepared once. `None`
+        /// if the block has the payload alone.
+        key: Option<u64>,
         /// The ranges, each of one part.
         ranges: Arc<[Range<u64>]>,
     },

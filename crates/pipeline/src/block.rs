@@ -46,14 +46,14 @@ pub(crate) struct Block {
 /// The payload of a block.
 #[derive(Debug)]
 pub(crate) enum BlockPayload {
-    Own(SharedPayload),
-    Shared(Arc<SharedPayload>),
+    Own(Payload),
+    Shared(Arc<Payload>),
 }
 
 impl Deref for BlockPayload {
-    type Target = SharedPayload;
+    type Target = Payload;
 
-    fn deref(&self) -> &SharedPayload {
+    fn deref(&self) -> &Payload {
         match self {
             BlockPayload::Own(payload) => payload,
             BlockPayload::Shared(payload) => payload,
@@ -63,7 +63,7 @@ impl Deref for BlockPayload {
 
 /// A payload, which several blocks may share.
 #[derive(Debug)]
-pub(crate) struct SharedPayload {
+pub(crate) struct Payload {
     prepared: OnceLock<Result<(Prepared, Option<Lease>), Error>>,
     is_claimed: AtomicBool,
     /// Whether several blocks may have it.
@@ -306,10 +306,10 @@ impl Block {
     }
 }
 
-impl SharedPayload {
+impl Payload {
     /// A payload of `bytes` bytes in `parts`, which count until they are prepared.
     pub(crate) fn new(parts: Vec<Bytes>, is_shared: bool, lease: Option<Lease>) -> Self {
-        SharedPayload {
+        Payload {
             bytes: parts.iter().map(|part| part.len() as u64).sum(),
             is_shared,
             parts: Mutex::new((parts, lease)),

@@ -148,6 +148,17 @@ impl Stop {
         }
         self
     }
+
+    /// Adds the block that memory was missing for, unless another is named.
+    pub(crate) fn in_block(mut self, index: u64, offset: Option<u64>) -> Self {
+        if let Stop::Failed(error) = &mut self
+            && matches!(error.kind, ErrorKind::MemoryLimit { .. })
+            && error.place.block.is_none()
+        {
+            (error.place.block, error.place.offset) = (Some(index), offset);
+        }
+        self
+    }
 }
 
 impl From<Error> for Stop {

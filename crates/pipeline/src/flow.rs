@@ -57,24 +57,15 @@ impl Finished {
     }
 }
 
-/// Why an op that asks for memory does not get it.
+/// Why a thread that asks for memory does not get it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Denied {
     /// The iteration is stopped.
     Cancelled,
     /// The op gives back what it made, and runs again when no other does.
     Again,
-    /// No other op runs: the batch and its window do not fit.
+    /// There is nothing to wait for: the batch and its window do not fit.
     Exceeded,
-}
-
-/// Why the planning thread gets no memory.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum NoLease {
-    /// The iteration is stopped.
-    Cancelled,
-    /// All threads wait for it, and the window does not fit, of which these are the prepared payloads.
-    Exceeded { prepared: u64 },
 }
 
 /// What one iteration's threads share.

@@ -8,10 +8,9 @@ mod files;
 mod pipeline;
 
 // The planning thread frames blocks. It fetches bytes, and leaves reads of local files to workers.
-mod ahead;
 mod block;
-mod fetch;
-mod framing;
+mod planning_thread;
+mod read_pool;
 mod slice;
 
 // It plans batches: which records of which blocks. It makes ops of them, and queues these in order.

@@ -12,12 +12,12 @@ use tensor_batch::{Batch, BatchSpec};
 
 use crate::builders::Builders;
 use crate::delays;
-use crate::fetch::ReadPool;
 use crate::files::Files;
 use crate::flow::Flow;
-use crate::framing::Framing;
 use crate::memory::Memory;
 use crate::planner::Planner;
+use crate::planning_thread::PlanningThread;
+use crate::read_pool::ReadPool;
 use crate::sequence::Sequence;
 use crate::slice::Slice;
 use crate::stats::{Noted, Stats, StatsHandle};
@@ -172,7 +172,7 @@ impl Batches {
         let memory = Arc::new(Memory::new(options.memory_limit));
         let flow = Flow::new(memory.clone(), costs.clone(), read_size(options), options);
         let flow = Arc::new(flow);
-        let framing = Framing {
+        let planning = PlanningThread {
             files: files.clone(),
             options: options.clone(),
             flow: flow.clone(),
@@ -180,7 +180,7 @@ impl Batches {
             planner: Planner::new(options),
             sequence: Sequence::new(flow.clone(), options),
             fixed_row_bytes: spec.fixed_row_bytes(),
-            read_size: read_size(options),
+            read_size: read_size(options) as u64,
         };
         let workers = Arc::new(Workers {
             flow: flow.clone(),
@@ -189,7 +189,7 @@ impl Batches {
             pool: pool.clone(),
             threads: Mutex::default(),
         });
-        let planner = workers.begin("atds-planner", move || framing.run(epochs));
+        let planner = workers.begin("atds-planner", move || planning.run(epochs));
         let error = planner.and_then(|()| flow.start(&workers)).err();
         if error.is_some() {
             flow.stop();

@@ -10,8 +10,7 @@ use atds_sched::thread_time;
 use crate::Options;
 use crate::block::Block;
 use crate::error::Stop;
-use crate::flow::{Flow, NoLease};
-use crate::memory::Lease;
+use crate::flow::Flow;
 use crate::ops::{EarlyBlock, Op};
 use crate::pieces::PieceBatch;
 use crate::planner::{BatchPlan, BlockRead, WindowSize};
@@ -125,22 +124,6 @@ impl Sequence {
             self.queue(delayed)?;
         }
         Ok(())
-    }
-
-    /// A lease of `bytes` for a payload or a read, if there is memory.
-    pub(crate) fn try_lease_ahead(&self, total: u64, bytes: u64) -> Option<Lease> {
-        self.flow.try_lease_ahead(total, bytes)
-    }
-
-    /// The same, waited for. `total` are the bytes of all payloads and
-    /// reads before.
-    pub(crate) fn lease_ahead(&mut self, total: u64, bytes: u64) -> Result<Lease, NoLease> {
-        if let Some(lease) = self.flow.try_lease_ahead(total, bytes) {
-            return Ok(lease);
-        }
-        // What waits here may be what holds the memory.
-        self.flush().map_err(|_| NoLease::Cancelled)?;
-        self.flow.lease_ahead(total, bytes)
     }
 
     /// Queues the ops of the batches that wait here, if the workers have nothing to do.

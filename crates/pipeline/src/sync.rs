@@ -7,7 +7,7 @@
 //! - `OnceLock`: a flag of loom's says when a value is seen;
 //! - the threads of `atds-sched`: a job has a thread of loom's to itself. A panic of a job is not
 //!   modelled, since loom's threads share the count of panics: `stop` is what a panic calls;
-//! - the channel in `fetch.rs`, which looks at the cancel flag every 20 ms;
+//! - the channel in `planning_thread/reads.rs`, which looks at the cancel flag every 20 ms;
 //! - locks of `tensor-batch`, and counters that only figures come from.
 
 #[cfg(not(all(test, loom)))]

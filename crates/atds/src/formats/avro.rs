@@ -204,7 +204,7 @@ impl Blocks for ListedBlocks {
                 Ok(Next::Block(BlockDesc {
                     records: entry.count,
                     payload: Payload::Ranges {
-                        key: index,
+                        key: None,
                         ranges: [range.clone()].into(),
                     },
                     ..self.opened.block(index, range, entry.payload_len)

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use super::{Finished, Flow, NoLease, State, WaitsFor, wait};
+use super::{Denied, Finished, Flow, State, WaitsFor, wait};
 use crate::Error;
 use crate::error::Stop;
 use crate::memory::Lease;
@@ -73,17 +73,17 @@ impl Flow {
     /// A lease of `bytes` for a payload or a read, if there is memory for it. `total` are the bytes of
     /// all payloads and reads before.
     pub(crate) fn try_lease_ahead(&self, total: u64, bytes: u64) -> Option<Lease> {
-        let may = self.may_read_ahead(&self.lock(), total, bytes);
+        let may = bytes == 0 || self.may_read_ahead(&self.lock(), total, bytes);
         may.then(|| Lease::try_new(&self.memory, bytes)).flatten()
     }
 
     /// The same, waited for. What the next batch cannot do without may take all that is left. So that
     /// memory comes back, all that was planned must be queued.
-    pub(crate) fn lease_ahead(&self, total: u64, bytes: u64) -> Result<Lease, NoLease> {
+    pub(crate) fn lease_ahead(&self, total: u64, bytes: u64) -> Result<Lease, Denied> {
         let mut state = self.lock();
         loop {
             if self.is_stopped() || state.has_failed {
-                return Err(NoLease::Cancelled);
+                return Err(Denied::Cancelled);
             }
             let is_starved = state.is_starved();
             if (is_starved || self.may_read_ahead(&state, total, bytes))
@@ -92,11 +92,15 @@ impl Flow {
                 return Ok(lease);
             }
             if is_starved {
-                let prepared = state.windows.prepared();
-                return Err(NoLease::Exceeded { prepared });
+                return Err(Denied::Exceeded);
             }
             state = self.wait_for_room(state, WaitsFor::Memory);
         }
+    }
+
+    /// Bytes of the prepared payloads in the window of the batch that comes next.
+    pub(crate) fn prepared_in_window(&self) -> u64 {
+        self.lock().windows.prepared()
     }
 
     /// Whether `bytes` more are not too much ahead of the first batch that is not finished.

@@ -1,7 +1,7 @@
 //! What workers ask of the flow: they take ops and reads, and give back batches or what they made.
 
 use super::{Denied, Finished, Flow, State, wait};
-use crate::block::SharedPayload;
+use crate::block::Payload;
 use crate::delays;
 use crate::memory::Lease;
 use crate::ops::{Op, Queued, Work};
@@ -271,7 +271,7 @@ impl Flow {
     }
 
     /// Waits until `payload` is prepared by the worker that has claimed it, or that one gives up.
-    pub(crate) fn wait_for_prepare(&self, payload: &SharedPayload) -> Result<(), Denied> {
+    pub(crate) fn wait_for_prepare(&self, payload: &Payload) -> Result<(), Denied> {
         let mut state = self.lock();
         while payload.prepared().is_none() && payload.is_claimed() {
             if self.is_stopped() {

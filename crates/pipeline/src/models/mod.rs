@@ -21,7 +21,7 @@ use bytes::Bytes;
 use tensor_batch::{Batch, BatchSpec, ColumnKind, ColumnSpec, DType, RowSlots};
 
 use crate::Options;
-use crate::block::{Block, BlockPayload, FileContext, SharedPayload};
+use crate::block::{self, Block, BlockPayload, FileContext};
 use crate::builders::Builders;
 use crate::flow::Flow;
 use crate::memory::Memory;
@@ -133,7 +133,7 @@ fn block(bytes: &[u8], prepares: bool) -> Arc<Block> {
         payload: Payload::Here(bytes.clone()),
         max_prepared: None,
     };
-    let payload = SharedPayload::new(vec![bytes], false, None);
+    let payload = block::Payload::new(vec![bytes], false, None);
     let block = Block::new(&desc, file, BlockPayload::Own(payload));
     if !prepares {
         block.payload.take_as_it_is();

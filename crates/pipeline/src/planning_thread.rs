@@ -1,31 +1,33 @@
 //! The planning thread: frames the blocks of files, in the order of an epoch, and plans batches.
 
-mod file;
-mod ranges;
+mod ahead;
+mod blocks;
+mod payloads;
+mod reads;
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use atds_format::{Location, PrepareJob, Prepared, Scratch, Tally};
+use atds_format::{PrepareJob, Prepared, Scratch, Tally};
 use atds_shuffle::{block_order, file_order};
 
-use self::file::{File, Framed};
+use self::blocks::{File, Framed};
 use crate::block::{Block, BlockPayload};
 use crate::delays;
 use crate::error::Stop;
-use crate::fetch::ReadPool;
 use crate::files::Files;
 use crate::flow::Flow;
 use crate::planner::Planner;
 use crate::prepare::block_error;
+use crate::read_pool::ReadPool;
 use crate::sequence::Sequence;
-use crate::slice::{FilePart, overlaps};
+use crate::slice::{FilePart, overlap};
 use crate::stats::Noted;
 use crate::tuning::{COUNTED_BYTES, DOUBTFUL_BATCH_BYTES};
 use crate::{Error, ErrorKind, Options};
 
 /// The planning thread's state.
-pub(crate) struct Framing {
+pub(crate) struct PlanningThread {
     pub(crate) files: Arc<dyn Files>,
     pub(crate) options: Options,
     pub(crate) flow: Arc<Flow>,
@@ -35,10 +37,10 @@ pub(crate) struct Framing {
     /// Bytes of a row in columns of fixed size.
     pub(crate) fixed_row_bytes: u64,
     /// Bytes of a read.
-    pub(crate) read_size: usize,
+    pub(crate) read_size: u64,
 }
 
-impl Framing {
+impl PlanningThread {
     /// Frames and plans all epochs.
     pub(crate) fn run(mut self, epochs: impl Iterator<Item = u64>) {
         delays::begin(self.flow.delays, 1000);
@@ -93,121 +95,100 @@ impl Framing {
             true => file_order(self.options.seed, epoch, count),
             false => (0..count).collect(),
         };
-        let parts: Vec<_> = match &self.options.slice {
-            Some(slice) => {
-                let parts = slice.files(&order).into_iter();
-                parts.map(|(file, part)| (file, Some(part))).collect()
-            }
-            None => order.into_iter().map(|file| (file, None)).collect(),
+        let parts = match &self.options.slice {
+            Some(slice) => slice.files(&order),
+            None => order.into_iter().map(FilePart::whole).collect(),
         };
-        for (file, part) in parts {
-            let is_whole = part.as_ref().is_none_or(FilePart::is_whole);
-            let listed = self.options.shuffle_blocks || !is_whole;
-            let mut opened = self.open(file, !listed)?;
+        for part in &parts {
+            let listed = self.options.shuffle_blocks || !part.is_whole();
+            let mut file = self.open(part.file, !listed)?;
             // An input without a size cannot be listed.
-            let framed = if listed && opened.fetcher.size.is_some() {
-                self.listed_file(file, &mut opened, part.as_ref(), epoch)
+            let framed = if listed && file.size.is_some() {
+                self.listed_file(&mut file, part, epoch)
             } else {
-                self.whole_file(file, &mut opened, part.as_ref())
+                self.whole_file(&mut file, part)
             };
-            self.let_go(&mut opened);
-            framed.map_err(|stop| stop.in_file(&opened.location))?;
+            self.let_go(&mut file);
+            framed.map_err(|stop| stop.in_file(&file.location))?;
         }
         Ok(())
     }
 
-    /// Notes that all bytes of a file were framed.
-    fn framed(&self, file: usize, trailing_bytes: u64) {
-        if trailing_bytes > 0 {
-            let counters = &self.flow.counters;
-            counters.note(|noted| noted.stats.tolerated.trailing_file_bytes += trailing_bytes);
-            self.files.left_out(file, trailing_bytes);
-        }
-    }
-
-    /// Reads a file from its start to its end, or the part of it that a slice has.
-    fn whole_file(
-        &mut self,
-        file: usize,
-        opened: &mut File,
-        part: Option<&FilePart>,
-    ) -> Result<(), Stop> {
-        let mut found = 0u64;
-        // The end of the file is read, too, if the part goes so far.
-        let is_last = |part: &&FilePart| part.records.end < part.counted;
-        let end = part.filter(is_last).map(|part| part.records.end);
-        while end.is_none_or(|end| found < end)
-            && let Some(framed) = self.next_block(opened)?
+    /// Reads a file from its start to its end, or to the end of the part that a slice has.
+    fn whole_file(&mut self, file: &mut File, part: &FilePart) -> Result<(), Stop> {
+        let mut found = 0;
+        while part.goes_on(found)
+            && let Some(framed) = self.next_block(file)?
         {
-            let first = found;
-            let records = framed.desc.records;
-            found = found.saturating_add(records);
-            let wanted = match part {
-                Some(part) => {
-                    let Range { start, end } = part.records;
-                    start.clamp(first, found) - first..end.clamp(first, found) - first
-                }
-                None => 0..records,
-            };
-            if wanted.is_empty() && records > 0 {
-                opened.copied.shrink(0);
-                continue;
-            }
-            self.add(opened, framed, wanted)?;
+            self.add_part(file, framed, part, &mut found)?;
         }
-        self.finish_list(opened)?;
-        if end.is_some_and(|end| found >= end) {
-            return Ok(());
+        self.finish_list(file)?;
+        match part.goes_on(found) {
+            true => self.end_file(file, part, found),
+            false => Ok(()),
         }
-        self.framed(file, opened.blocks.trailing_bytes());
-        check_records(&opened.location, part, found)
     }
 
     /// Lists the blocks of a file, and reads those that the epoch has, in its order.
-    fn listed_file(
-        &mut self,
-        file: usize,
-        opened: &mut File,
-        part: Option<&FilePart>,
-        epoch: u64,
-    ) -> Result<(), Stop> {
-        let (mut all, mut damage) = (Vec::new(), None);
-        loop {
-            match self.next_block(opened) {
+    fn listed_file(&mut self, file: &mut File, part: &FilePart, epoch: u64) -> Result<(), Stop> {
+        let mut all = Vec::new();
+        let damage = loop {
+            match self.next_block(file) {
                 Ok(Some(framed)) => all.push(framed),
-                Ok(None) => break,
+                Ok(None) => break None,
                 Err(Stop::Cancelled) => return Err(Stop::Cancelled),
                 // The blocks before the damage are read.
-                Err(Stop::Failed(error)) => {
-                    damage = Some(error);
-                    break;
-                }
+                damaged => break damaged.err(),
             }
-        }
-        self.framed(file, opened.blocks.trailing_bytes());
-        let counts = all.iter().map(|framed| framed.desc.records);
-        let found = counts.fold(0, u64::saturating_add);
+        };
         if damage.is_none() {
-            check_records(&opened.location, part, found)?;
+            let counts = all.iter().map(|framed| framed.desc.records);
+            self.end_file(file, part, counts.fold(0, u64::saturating_add))?;
         }
-        opened.ranges.set_blocks(&all);
         let order = match self.options.shuffle_blocks {
-            true => block_order(self.options.seed, epoch, file as u64, all.len()),
+            true => block_order(self.options.seed, epoch, part.file as u64, all.len()),
             false => (0..all.len()).collect(),
         };
-        let counts = order.iter().map(|&block| all[block].desc.records);
-        let chosen: Vec<_> = match part {
-            Some(part) => overlaps(counts, &part.records).collect(),
-            None => counts
-                .enumerate()
-                .map(|(at, records)| (at, records, 0..records))
-                .collect(),
-        };
-        for (at, _, records) in chosen {
-            self.add(opened, all[order[at]].clone(), records)?;
+        let mut found = 0;
+        for block in order {
+            self.add_part(file, all[block].clone(), part, &mut found)?;
         }
-        self.finish_list(opened)?;
-        damage.map_or(Ok(()), |error| Err(Stop::Failed(error)))
+        self.finish_list(file)?;
+        damage.map_or(Ok(()), Err)
+    }
+
+    /// Adds what `part` has of a block, before which it has `found` records.
+    fn add_part(
+        &mut self,
+        file: &mut File,
+        framed: Framed,
+        part: &FilePart,
+        found: &mut u64,
+    ) -> Result<(), Stop> {
+        let records = framed.desc.records;
+        let wanted = overlap(&part.records, *found, records);
+        *found = found.saturating_add(records);
+        match wanted.is_empty() && records > 0 {
+            true => Ok(()),
+            false => self.add(file, framed, wanted),
+        }
+    }
+
+    /// All blocks of a file were framed, which have `found` records. An error if these were others when
+    /// they were counted: other slices of the file would not fit.
+    fn end_file(&self, file: &File, part: &FilePart, found: u64) -> Result<(), Stop> {
+        let trailing_bytes = file.blocks.trailing_bytes();
+        if trailing_bytes > 0 {
+            let counters = &self.flow.counters;
+            counters.note(|noted| noted.stats.tolerated.trailing_file_bytes += trailing_bytes);
+            self.files.left_out(part.file, trailing_bytes);
+        }
+        match part.counted {
+            Some(counted) if counted != found => {
+                Err(Error::new(ErrorKind::RecordsChanged { counted, found }).into())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Adds a block with its payload to the window, and plans the batches that it fills.
@@ -243,7 +224,7 @@ impl Framing {
         }
         if block.payload.enters_window() {
             let bytes = block.payload.window_bytes();
-            self.ahead(file, Some(desc)).check_window(bytes)?;
+            self.check_window(file, bytes)?;
         }
         self.hold(file, &block);
         self.planner.push(block, records);
@@ -261,8 +242,7 @@ impl Framing {
     fn check_empty(&mut self, file: &File, block: &Block) -> Result<(), Stop> {
         let parts = block.payload.parts();
         let working = block.file.decoder.working_bytes(&parts);
-        let mut ahead = self.ahead(file, None);
-        let _lease = ahead.lease(file.fetcher.under_way(), working)?;
+        let _lease = self.lease(file, working)?;
         let mut jobs = [PrepareJob::new(&parts, COUNTED_BYTES as usize)];
         let decoder = &block.file.decoder;
         decoder.prepare(&mut jobs, &mut Scratch::default());
@@ -276,18 +256,5 @@ impl Framing {
         let tally = tally.map_err(|error| block_error(block, error, COUNTED_BYTES as usize))?;
         self.flow.counters.add_tally(&tally);
         Ok(())
-    }
-}
-
-/// An error if a file of a slice has another number of records than it had when they were counted:
-/// other slices of it would not fit.
-fn check_records(location: &Location, part: Option<&FilePart>, found: u64) -> Result<(), Stop> {
-    match part {
-        Some(part) if part.counted != found => {
-            let counted = part.counted;
-            let error = Error::new(ErrorKind::RecordsChanged { counted, found });
-            Err(Stop::Failed(error.in_file(location)))
-        }
-        _ => Ok(()),
     }
 }

@@ -1,42 +1,51 @@
 //! A file that is framed: the bytes that the framing asks for become blocks.
 
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
-use atds_format::{BlockDesc, Blocks, Decoder, FileInfo, Location, Next};
+use atds_format::{Access, BlockDesc, Blocks, ByteSource, Decoder, FileInfo, Location, Next};
 use bytes::Bytes;
 
-use super::Framing;
-use super::ranges::Ranges;
+use super::PlanningThread;
+use super::payloads::Listed;
+use super::reads::{Asked, Fetched, addresses};
 use crate::Error;
-use crate::ahead::Ahead;
-use crate::block::{BlockPayload, FileContext, SharedPayload};
+use crate::block::{Block, BlockPayload, FileContext, Payload};
 use crate::error::Stop;
-use crate::fetch::{Fetched, Fetcher, ReadPool};
 use crate::memory::Lease;
+use crate::read_pool::ReadPool;
 use crate::tuning::KEPT_SHARE;
 use crate::watch::What;
 
 /// A file that is being framed.
 pub(super) struct File {
     pub(super) location: Location,
-    pub(super) fetcher: Fetcher,
+    pub(super) source: Arc<dyn ByteSource>,
+    pub(super) access: Access,
+    pub(super) size: Option<u64>,
     pub(super) blocks: Box<dyn Blocks>,
-    context: Option<Arc<FileContext>>,
+    pub(super) context: Option<Arc<FileContext>>,
+    /// Reads under way and answers that were not taken, in the order in which they are needed.
+    pub(super) reads: VecDeque<Asked>,
     /// The addresses of the bytes that were pushed last, if they count by their buffer.
     pushed: Range<usize>,
     /// Number of bytes that were pushed since the last block.
-    unframed: u64,
+    pub(super) unframed: u64,
     /// A lease for a large block, whose bytes are copied from several reads.
-    pub(super) copied: Lease,
+    copied: Lease,
     /// The byte offset at which the last framed block ends, and the number of the next.
     framed_to: u64,
     next_block: u64,
     /// The end of the file, once it was pushed.
     end: Option<u64>,
-    /// Payloads that are read by their ranges.
-    pub(super) ranges: Ranges,
+    /// Blocks whose payloads are being read, in order.
+    pub(super) list: VecDeque<Listed>,
+    /// Payloads that several blocks share, by key.
+    pub(super) shared: HashMap<u64, Weak<Payload>>,
+    /// The last block, if its payload is shared: mostly, the next block has it, too.
+    pub(super) held: Option<Arc<Block>>,
 }
 
 /// A block that was framed, with the decoder that was the file's by then.
@@ -46,44 +55,51 @@ pub(super) struct Framed {
     pub(super) context: Arc<FileContext>,
 }
 
-impl Framing {
+impl PlanningThread {
     /// Opens a file. `payloads` says whether all its payloads are read, in file order.
     pub(super) fn open(&self, file: usize, payloads: bool) -> Result<File, Stop> {
         let location = self.files.location(file);
         let _opening = self.flow.watch.begin(What::open(&location));
-        let source = self.files.source(file);
-        let source = source.map_err(|error| Error::io(error, &location))?;
+        let failed = |error| Error::io(error, &location);
+        let source = self.files.source(file).map_err(failed)?;
         let mapped = self.files.mapped_bytes();
         self.flow.counters.note(|noted| {
             noted.stats.mapped_peak = noted.stats.mapped_peak.max(mapped);
         });
-        let fetcher = Fetcher::new(source, self.read_size, self.pool.clone(), self.flow.clone())?;
+        let size = source.size().map_err(failed)?;
         let info = FileInfo {
             location: &location,
-            size: fetcher.size,
-            payloads: payloads || fetcher.size.is_none(),
+            size,
+            payloads: payloads || size.is_none(),
         };
         let blocks = self.files.format(file).open(&info);
         let blocks = blocks.map_err(|error| Error::of_format(error, &location))?;
         Ok(File {
             location,
-            fetcher,
+            access: source.access(),
+            source,
+            size,
             blocks,
             context: None,
+            reads: VecDeque::new(),
             pushed: 0..0,
             unframed: 0,
             copied: Lease::none(&self.flow.memory),
             framed_to: 0,
             next_block: 0,
             end: None,
-            ranges: Ranges::default(),
+            list: VecDeque::new(),
+            shared: HashMap::new(),
+            held: None,
         })
     }
 
     /// The next block of a file, in file order; fetches the bytes that the framing needs.
     pub(super) fn next_block(&mut self, file: &mut File) -> Result<Option<Framed>, Stop> {
+        file.copied.shrink(0);
         loop {
-            file.fetcher.check(file.framed_to)?;
+            let checked = file.source.check(file.framed_to);
+            checked.map_err(|error| Error::io(error, &file.location))?;
             let next = file.blocks.next();
             match next.map_err(|error| Error::of_format(error, &file.location))? {
                 Next::Block(desc) => {
@@ -99,37 +115,59 @@ impl Framing {
                 Next::End => return Ok(None),
                 Next::Decoder(decoder) => file.context = Some(self.context(file, decoder)),
                 Next::Need { range, sequential } => {
-                    if file.end.is_some_and(|end| range.start >= end) {
-                        // Records would be lost silently if it was taken as the end.
-                        let error = io::Error::from(io::ErrorKind::UnexpectedEof);
-                        return Err(Error::io(error, &file.location).into());
-                    }
-                    // The reads of payloads are under way in their order.
-                    self.finish_list(file)?;
-                    if file.fetcher.size.is_none() {
-                        // Another program may take its time.
-                        self.sequence.flush()?;
-                    }
-                    self.sequence.flush_if_starved()?;
-                    self.lease_copied(file, &range)?;
-                    let mut ahead = self.ahead(file, None);
-                    let fetched = file.fetcher.next(range.clone(), sequential, &mut ahead);
-                    let Fetched { bytes, is_counted } = fetched?;
-                    if bytes.is_empty() {
-                        file.end = Some(range.start);
-                    }
-                    file.unframed += bytes.len() as u64;
-                    file.pushed = match is_counted {
-                        true => addresses(&bytes),
-                        false => 0..0,
-                    };
-                    file.blocks.push(range.start, bytes);
+                    let needed = self.push_needed(file, range, sequential);
+                    needed.map_err(|stop| match file.context {
+                        // The first block begins where the header ends.
+                        Some(_) => stop.in_block(
+                            file.next_block,
+                            Some(file.framed_to).filter(|_| file.next_block > 0),
+                        ),
+                        None => stop,
+                    })?;
                 }
             }
             if self.flow.is_stopped() {
                 return Err(Stop::Cancelled);
             }
         }
+    }
+
+    /// Pushes bytes that the framing needs.
+    fn push_needed(
+        &mut self,
+        file: &mut File,
+        range: Range<u64>,
+        sequential: bool,
+    ) -> Result<(), Stop> {
+        if file.end.is_some_and(|end| range.start >= end) {
+            // Records would be lost silently if it was taken as the end.
+            let error = io::Error::from(io::ErrorKind::UnexpectedEof);
+            return Err(Error::io(error, &file.location).into());
+        }
+        // The reads of payloads are under way in their order.
+        self.finish_list(file)?;
+        if file.size.is_none() {
+            // Another program may take its time.
+            self.sequence.flush()?;
+        }
+        self.sequence.flush_if_starved()?;
+        let end = file.size.unwrap_or(u64::MAX).min(range.end);
+        let block_bytes = file.unframed + end.saturating_sub(range.start);
+        if block_bytes > self.read_size && file.access != Access::Immediate {
+            self.lease_copied(file, block_bytes)?;
+        }
+        let at = range.start;
+        let Fetched { bytes, is_counted } = self.read_next(file, range, sequential)?;
+        if bytes.is_empty() {
+            file.end = Some(at);
+        }
+        file.unframed += bytes.len() as u64;
+        file.pushed = match is_counted {
+            true => addresses(&bytes),
+            false => 0..0,
+        };
+        file.blocks.push(at, bytes);
+        Ok(())
     }
 
     fn context(&self, file: &File, decoder: Arc<dyn Decoder>) -> Arc<FileContext> {
@@ -141,49 +179,13 @@ impl Framing {
         })
     }
 
-    /// What memory for the file is leased with, for `block` if it is known, else for the next one.
-    pub(super) fn ahead(&mut self, file: &File, block: Option<&BlockDesc>) -> Ahead<'_> {
-        let place = match block {
-            Some(block) => Some((block.index, Some(block.offset))),
-            // The first begins where the header ends.
-            None => file.context.as_ref().map(|_| {
-                let offset = Some(file.framed_to).filter(|_| file.next_block > 0);
-                (file.next_block, offset)
-            }),
-        };
-        Ahead {
-            memory: &self.flow.memory,
-            sequence: &mut self.sequence,
-            planner: &self.planner,
-            unframed: file.unframed,
-            block: place,
-        }
-    }
-
-    /// Has a lease for what is copied from several reads, if the block that needs `range` is so large.
-    fn lease_copied(&mut self, file: &mut File, range: &Range<u64>) -> Result<(), Stop> {
-        let end = file.fetcher.size.unwrap_or(u64::MAX).min(range.end);
-        let bytes = file.unframed + end.saturating_sub(range.start);
-        if !file.fetcher.is_immediate() && bytes > file.fetcher.read_size {
-            self.grow_copied(file, None, bytes)?;
-        }
-        Ok(())
-    }
-
-    /// Grows the lease for what is copied to `bytes` bytes.
-    fn grow_copied(
-        &mut self,
-        file: &mut File,
-        block: Option<&BlockDesc>,
-        bytes: u64,
-    ) -> Result<(), Stop> {
-        let mut ahead = self.ahead(file, block);
+    /// Has a lease of `bytes` bytes for what is copied from several reads.
+    fn lease_copied(&mut self, file: &mut File, bytes: u64) -> Result<(), Stop> {
         // The bytes of a header are not of the window.
         if file.context.is_some() {
-            ahead.check_window(bytes)?;
+            self.check_window(file, bytes)?;
         }
-        let more = bytes.saturating_sub(file.copied.bytes());
-        let lease = ahead.lease(file.fetcher.under_way(), more)?;
+        let lease = self.lease(file, bytes.saturating_sub(file.copied.bytes()))?;
         file.copied.merge(lease);
         Ok(())
     }
@@ -196,31 +198,27 @@ impl Framing {
         bytes: &Bytes,
         records: Range<u64>,
     ) -> Result<(), Stop> {
-        let desc = Some(&framed.desc);
         let is_slice = file.pushed.contains(&addresses(bytes).start) && !bytes.is_empty();
-        let read_size = file.fetcher.read_size;
-        let is_small_file = match file.fetcher.size {
-            Some(size) => size <= read_size,
-            None => (file.pushed.len() as u64) < read_size / 4,
+        let is_small_file = match file.size {
+            Some(size) => size <= self.read_size,
+            None => (file.pushed.len() as u64) < self.read_size / 4,
         };
         let (bytes, lease) = if !is_slice {
             // Copied from several reads, or a slice of what was not read to our buffers.
             let len = bytes.len() as u64;
             file.copied.shrink(len);
-            self.grow_copied(file, desc, len)?;
+            self.lease_copied(file, len)?;
             (bytes.clone(), file.copied.split(len))
         } else if is_small_file || self.is_long_in_window() {
             // A slice would keep the whole buffer, for longer than most of its bytes are needed.
             let rounded = ReadPool::rounded(bytes.len()) as u64;
-            let under_way = file.fetcher.under_way();
-            let lease = self.ahead(file, desc).payload_lease(under_way, rounded)?;
-            let copy = self.pool.copy(bytes, lease);
-            (copy, Lease::none(&self.flow.memory))
+            let lease = self.payload_lease(file, rounded)?;
+            (self.pool.copy(bytes, lease), Lease::none(&self.flow.memory))
         } else {
             (bytes.clone(), Lease::none(&self.flow.memory))
         };
         file.copied.shrink(0);
-        let payload = SharedPayload::new(vec![bytes], false, Some(lease));
+        let payload = Payload::new(vec![bytes], false, Some(lease));
         self.push(file, framed, BlockPayload::Own(payload), records)
     }
 
@@ -233,8 +231,10 @@ impl Framing {
     }
 }
 
-/// Where bytes lie.
-fn addresses(bytes: &Bytes) -> Range<usize> {
-    let range = bytes.as_ptr_range();
-    range.start.addr()..range.end.addr()
+impl File {
+    /// Bytes of the reads that were not taken.
+    pub(super) fn under_way(&self) -> u64 {
+        let lens = self.reads.iter().map(Asked::len);
+        lens.fold(0, u64::saturating_add)
+    }
 }

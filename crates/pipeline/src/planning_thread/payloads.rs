@@ -1,0 +1,159 @@
+//! Payloads that are read by their ranges, several under way at once, some of them shared by blocks.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use atds_format::Access;
+
+use super::PlanningThread;
+use super::blocks::{File, Framed};
+use super::reads::Turn;
+use crate::Error;
+use crate::block::{Block, BlockPayload, Payload};
+use crate::error::Stop;
+use crate::memory::Lease;
+use crate::tuning::READS_UNDER_WAY;
+
+/// A block whose payload is being read.
+pub(super) struct Listed {
+    framed: Framed,
+    /// The records that are read of it.
+    records: Range<u64>,
+    key: Option<u64>,
+    ranges: Arc<[Range<u64>]>,
+    /// Whether the payload was asked for with this block, and not with an earlier one.
+    is_asked: bool,
+}
+
+impl File {
+    /// The payload with the key that an earlier block has shared, if it is still held.
+    fn payload(&self, key: Option<u64>) -> Option<Arc<Payload>> {
+        self.shared.get(&key?)?.upgrade()
+    }
+
+    /// Whether a block in the list has asked for the payload with the key.
+    fn is_asked(&self, key: Option<u64>) -> bool {
+        let mut asked = self.list.iter().filter(|listed| listed.is_asked);
+        key.is_some() && asked.any(|listed| listed.key == key)
+    }
+}
+
+impl PlanningThread {
+    /// Adds a block of which `records` are read, once its payload is here.
+    pub(super) fn add(
+        &mut self,
+        file: &mut File,
+        framed: Framed,
+        records: Range<u64>,
+    ) -> Result<(), Stop> {
+        let (key, ranges) = match &framed.desc.payload {
+            atds_format::Payload::Here(bytes) => {
+                let pushed = self.push_here(file, &framed, bytes, records);
+                return pushed
+                    .map_err(|stop| stop.in_block(framed.desc.index, Some(framed.desc.offset)));
+            }
+            atds_format::Payload::Ranges { key, ranges } => (*key, ranges.clone()),
+        };
+        let most = match file.access {
+            Access::Deferred => READS_UNDER_WAY,
+            _ => 1,
+        };
+        let is_asked = loop {
+            let is_next = file.list.is_empty();
+            if is_next {
+                // What the framing has left under way is not of a payload.
+                file.reads.clear();
+            }
+            if file.list.len() < most {
+                if file.is_asked(key) || file.payload(key).is_some() {
+                    break false;
+                }
+                let turn = if is_next { Turn::Now } else { Turn::Ahead };
+                let asked = self.ask_for(file, &ranges, turn);
+                if asked
+                    .map_err(|stop| stop.in_block(framed.desc.index, Some(framed.desc.offset)))?
+                {
+                    break true;
+                }
+            }
+            self.take_first(file)?;
+        };
+        file.list.push_back(Listed {
+            framed,
+            records,
+            key,
+            ranges,
+            is_asked,
+        });
+        Ok(())
+    }
+
+    /// Adds all blocks whose payloads are under way.
+    pub(super) fn finish_list(&mut self, file: &mut File) -> Result<(), Stop> {
+        while !file.list.is_empty() {
+            self.take_first(file)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the first of the blocks whose payloads are under way.
+    fn take_first(&mut self, file: &mut File) -> Result<(), Stop> {
+        let Some(first) = file.list.pop_front() else {
+            return Ok(());
+        };
+        let known = file.payload(first.key).filter(|_| !first.is_asked);
+        let payload = match known {
+            Some(payload) => Ok(BlockPayload::Shared(payload)),
+            None => self.read_payload(file, &first),
+        };
+        let Framed { desc, .. } = &first.framed;
+        payload
+            .and_then(|payload| self.push(file, &first.framed, payload, first.records))
+            .map_err(|stop| stop.in_block(desc.index, Some(desc.offset)))
+    }
+
+    /// The payload of the first block of the list, which was asked for first.
+    fn read_payload(&mut self, file: &mut File, first: &Listed) -> Result<BlockPayload, Stop> {
+        // What is held for the block before must not be what the memory is missing for.
+        self.let_go(file);
+        if !first.is_asked {
+            // Every block that shared the payload has been read to its end.
+            self.ask_for(file, &first.ranges, Turn::Now)?;
+        }
+        self.sequence.flush_if_starved()?;
+        let (mut parts, mut lease) = (Vec::new(), Lease::none(&self.flow.memory));
+        for _ in &*first.ranges {
+            let (part, copied) = self.take_range(file)?;
+            lease.merge(copied);
+            if !part.is_counted {
+                lease.merge(self.payload_lease(file, part.bytes.len() as u64)?);
+            }
+            parts.push(part.bytes);
+        }
+        let parts = file.blocks.payload(&first.framed.desc, parts);
+        let parts = parts.map_err(|error| Error::of_format(error, &file.location))?;
+        let payload = Payload::new(parts, first.key.is_some(), Some(lease));
+        let Some(key) = first.key else {
+            return Ok(BlockPayload::Own(payload));
+        };
+        let payload = Arc::new(payload);
+        file.shared.insert(key, Arc::downgrade(&payload));
+        Ok(BlockPayload::Shared(payload))
+    }
+
+    /// Holds the payload of `block` for the next block, if it is shared.
+    pub(super) fn hold(&mut self, file: &mut File, block: &Arc<Block>) {
+        if block.payload.is_shared {
+            self.let_go(file);
+            self.planner.keep(block);
+            file.held = Some(block.clone());
+        }
+    }
+
+    /// Lets the payload go that was held for the next block.
+    pub(super) fn let_go(&mut self, file: &mut File) {
+        if let Some(block) = file.held.take() {
+            self.planner.let_go(&block);
+        }
+    }
+}

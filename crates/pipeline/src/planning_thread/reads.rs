@@ -1,0 +1,286 @@
+//! Reads ranges of a file: several under way at once where the source answers later.
+
+use std::io;
+use std::ops::Range;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant};
+
+use atds_format::{Access, Completion, ReadBuffer};
+use bytes::Bytes;
+
+use super::PlanningThread;
+use super::blocks::File;
+use crate::Error;
+use crate::delays;
+use crate::error::Stop;
+use crate::memory::Lease;
+use crate::ops::FileRead;
+use crate::tuning::{KEPT_SHARE, READS_UNDER_WAY};
+use crate::watch::What;
+
+/// A read that was asked for.
+pub(super) struct Asked {
+    range: Range<u64>,
+    /// Where its buffer lies.
+    buffer: Range<usize>,
+    answer: Receiver<io::Result<Bytes>>,
+}
+
+/// Bytes that were read.
+#[derive(Default)]
+pub(super) struct Fetched {
+    pub(super) bytes: Bytes,
+    /// Whether they lie in a buffer of the pool, which counts them for the memory limit.
+    pub(super) is_counted: bool,
+}
+
+/// Where the memory for a read comes from, and where its answer stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// Waits for memory. The answer comes before those of all reads under way.
+    Now,
+    /// Only if there is memory that the next batch may not need. The answer comes last.
+    Ahead,
+}
+
+impl Asked {
+    pub(super) fn len(&self) -> u64 {
+        self.range.end - self.range.start
+    }
+}
+
+impl PlanningThread {
+    /// Some bytes from the start of `range` on: empty at the end of the file. If the bytes after
+    /// the range are needed next, they are read, too.
+    pub(super) fn read_next(
+        &mut self,
+        file: &mut File,
+        Range { start, end }: Range<u64>,
+        sequential: bool,
+    ) -> Result<Fetched, Stop> {
+        if file.size.is_some_and(|size| start >= size) {
+            return Ok(Fetched::default());
+        }
+        if file
+            .reads
+            .front()
+            .is_none_or(|read| read.range.start != start)
+        {
+            // What is read next is elsewhere.
+            file.reads.clear();
+            let read = start.saturating_add(self.read_size);
+            let end = match file.access {
+                Access::Immediate => file.size.unwrap_or(u64::MAX).max(end),
+                // What is needed may be what a damaged header says.
+                _ if sequential => read,
+                _ => end.min(read),
+            };
+            self.ask_for(file, &[start..end], Turn::Now)?;
+        }
+        if sequential {
+            self.read_ahead(file)?;
+        }
+        let (read, fetched) = self.first_answer(file)?;
+        let rest = start + fetched.bytes.len() as u64..read.end;
+        if !fetched.bytes.is_empty() && !rest.is_empty() && !file.reads.is_empty() {
+            self.ask_for(file, &[rest], Turn::Now)?;
+        }
+        Ok(fetched)
+    }
+
+    /// The bytes of the first range that was asked for and not taken; fewer at the end of the file. If
+    /// they are copied from several answers, a lease for them.
+    pub(super) fn take_range(&mut self, file: &mut File) -> Result<(Fetched, Lease), Stop> {
+        let (range, mut answer) = self.first_answer(file)?;
+        let len = range.end - range.start;
+        if answer.bytes.len() as u64 >= len {
+            return Ok((answer, Lease::none(&self.flow.memory)));
+        }
+        let lease = self.lease(file, len)?;
+        let mut all = Vec::with_capacity(len as usize);
+        loop {
+            all.extend_from_slice(&answer.bytes);
+            let at = range.start + all.len() as u64;
+            let is_end = answer.bytes.is_empty() || file.size.is_some_and(|size| at >= size);
+            // Its memory is used for the rest.
+            drop(answer);
+            if is_end || at >= range.end {
+                break;
+            }
+            self.ask_for(file, &[at..range.end], Turn::Now)?;
+            answer = self.first_answer(file)?.1;
+        }
+        let bytes = all.into();
+        let is_counted = true;
+        Ok((Fetched { bytes, is_counted }, lease))
+    }
+
+    /// Asks for all of `ranges`, if there is memory. Whether there was.
+    pub(super) fn ask_for(
+        &mut self,
+        file: &mut File,
+        ranges: &[Range<u64>],
+        turn: Turn,
+    ) -> Result<bool, Stop> {
+        let end = file.size.unwrap_or(u64::MAX);
+        let ranges = ranges
+            .iter()
+            .map(|range| range.start.min(end)..range.end.min(end));
+        let bytes = match file.access {
+            Access::Immediate => 0,
+            _ => ranges.clone().map(|range| range.end - range.start).sum(),
+        };
+        let mut lease = match turn {
+            Turn::Now => self.lease(file, bytes)?,
+            Turn::Ahead => match self.try_lease(file, bytes) {
+                Some(lease) => lease,
+                None => return Ok(false),
+            },
+        };
+        let before = file.reads.len();
+        for range in ranges {
+            let lease = lease.split(range.end - range.start);
+            self.request(file, range, lease);
+        }
+        if turn == Turn::Now {
+            file.reads.rotate_left(before);
+        }
+        Ok(true)
+    }
+
+    fn read_ahead(&mut self, file: &mut File) -> Result<(), Stop> {
+        let by_workers = self.is_read_by_workers(file);
+        let most = match file.access {
+            Access::Deferred => READS_UNDER_WAY,
+            // More leave the cache before they are decoded.
+            _ if by_workers => (2 * self.flow.workers() + 1).min(READS_UNDER_WAY),
+            _ => return Ok(()),
+        };
+        while let Some(last) = file.reads.back()
+            && file.reads.len() < most
+        {
+            let start = last.range.end;
+            let is_beyond = file.size.is_none_or(|size| start >= size);
+            // A file answers soon: what is read ahead of it is never the memory that a batch lacks.
+            let spared = KEPT_SHARE * self.read_size.saturating_mul(file.reads.len() as u64 + 1);
+            let is_scarce = by_workers && self.flow.memory.left() < spared;
+            let next = start..start.saturating_add(self.read_size);
+            if is_beyond || is_scarce || !self.ask_for(file, &[next], Turn::Ahead)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins a read, whose answer comes last.
+    fn request(&self, file: &mut File, range: Range<u64>, lease: Lease) {
+        let buffer = match file.access {
+            Access::Immediate => ReadBuffer::new(Vec::new(), None),
+            _ => self.pool.take((range.end - range.start) as usize, lease),
+        };
+        let (sender, answer) = sync_channel(1);
+        let done = Completion::new(move |bytes| {
+            delays::hand_over();
+            // Without a receiver the file is not read any more.
+            let _ = sender.send(bytes);
+        });
+        // The first bytes of a file are waited for, and a worker would not have them sooner.
+        let is_first = file.context.is_none() && file.reads.is_empty();
+        file.reads.push_back(Asked {
+            range: range.clone(),
+            buffer: addresses(buffer.as_ref()),
+            answer,
+        });
+        let read = FileRead {
+            source: file.source.clone(),
+            range,
+            buffer,
+            // A source that waits for another program ends the wait once the iteration is stopped, and
+            // answers with an error.
+            done: done.cancelled_by(self.flow.cancel.clone()),
+        };
+        if is_first || !self.is_read_by_workers(file) {
+            let _reading = self.flow.watch.begin(read.what());
+            read.run();
+        } else {
+            self.flow.read(read);
+        }
+    }
+
+    /// Whether workers read: the planning thread would wait for the disk and copy payloads. Beside one
+    /// worker it has time to. An input without a size may keep a worker waiting for another program.
+    fn is_read_by_workers(&self, file: &File) -> bool {
+        file.access == Access::Blocking && file.size.is_some() && self.flow.workers() > 1
+    }
+
+    /// The range of the first read, and its bytes, waited for.
+    fn first_answer(&self, file: &mut File) -> Result<(Range<u64>, Fetched), Stop> {
+        let Some(Asked {
+            range,
+            buffer,
+            answer,
+        }) = file.reads.pop_front()
+        else {
+            return Err(Stop::Cancelled);
+        };
+        let answer = loop {
+            if let Ok(answer) = answer.try_recv() {
+                break answer;
+            }
+            // The workers are busy with ops, and may be about to run out of them.
+            match self.flow.take_read() {
+                Some(read) => read.run(),
+                None => break self.wait(file, range.start, &answer)?,
+            }
+        };
+        if self.flow.is_stopped() {
+            return Err(Stop::Cancelled);
+        }
+        let bytes = answer.map_err(|error| {
+            let mut error = Error::io(error, &file.location);
+            error.place.offset = Some(range.start);
+            error
+        })?;
+        let is_counted = buffer.contains(&addresses(&bytes).start);
+        Ok((range, Fetched { bytes, is_counted }))
+    }
+
+    /// Waits for the answer to the read at `offset`. The time counts as waiting for bytes where workers
+    /// wait for it, too.
+    fn wait<T>(
+        &self,
+        file: &File,
+        offset: u64,
+        answer: &Receiver<io::Result<T>>,
+    ) -> Result<io::Result<T>, Stop> {
+        let pause = Duration::from_millis(20);
+        let started = Instant::now();
+        let _waits = self
+            .flow
+            .watch
+            .begin(What::for_bytes(&file.location, offset));
+        let received = loop {
+            match answer.recv_timeout(pause) {
+                Ok(answer) => break Ok(answer),
+                Err(RecvTimeoutError::Disconnected) => {
+                    break Ok(Err(io::Error::other("the source has not answered")));
+                }
+                // A source that never answers must not keep a cancelled iteration.
+                Err(_) if self.flow.is_stopped() => break Err(Stop::Cancelled),
+                Err(_) => {}
+            }
+        };
+        if self.flow.is_starved() {
+            let waited = started.elapsed();
+            let counters = &self.flow.counters;
+            counters.note(|noted| noted.stats.read_wait += waited);
+        }
+        received
+    }
+}
+
+/// Where bytes lie.
+pub(super) fn addresses(bytes: &[u8]) -> Range<usize> {
+    let range = bytes.as_ptr_range();
+    range.start.addr()..range.end.addr()
+}

@@ -1,0 +1,97 @@
+//! The buffers of reads, with the memory that they keep.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use atds_format::{BufferPool, ReadBuffer};
+use bytes::Bytes;
+
+use crate::memory::{Cache, Lease, Memory};
+use crate::tuning::KEPT_SHARE;
+
+/// The buffers of reads and of payloads that are copied out of them. They count by their capacity as
+/// long as a slice of them is used, or they are kept for others.
+#[derive(Debug)]
+pub(crate) struct ReadPool {
+    memory: Arc<Memory>,
+    kept: Mutex<Buffers>,
+}
+
+#[derive(Debug, Default)]
+struct Buffers {
+    /// By their length, of which there are few. The last one may still be in a cache.
+    by_len: BTreeMap<usize, Vec<Vec<u8>>>,
+    bytes: u64,
+}
+
+impl ReadPool {
+    pub(crate) fn new(memory: Arc<Memory>) -> Arc<Self> {
+        Arc::new_cyclic(|pool: &Weak<ReadPool>| {
+            memory.add_cache(pool.clone());
+            let kept = Mutex::default();
+            ReadPool { memory, kept }
+        })
+    }
+
+    /// Bytes of a buffer for a copy of `len` bytes: rounded up by an eighth at most, so that it fits
+    /// other payloads, too.
+    pub(crate) fn rounded(len: usize) -> usize {
+        len.next_multiple_of((len.next_power_of_two() / 16).max(64))
+    }
+
+    /// A copy of `bytes`; there is a lease for as many bytes as they are [`rounded`](Self::rounded) to.
+    pub(crate) fn copy(self: &Arc<Self>, bytes: &[u8], lease: Lease) -> Bytes {
+        let mut buffer = self.take(Self::rounded(bytes.len()), lease);
+        buffer.space(bytes.len()).copy_from_slice(bytes);
+        buffer.freeze(bytes.len())
+    }
+
+    /// A buffer of `len` bytes, for which there is a lease.
+    pub(crate) fn take(self: &Arc<Self>, len: usize, lease: Lease) -> ReadBuffer {
+        let mut kept = self.lock();
+        let fitting = kept.by_len.range_mut(len..=2 * len);
+        let buffer = fitting.map(|(_, alike)| alike).find_map(Vec::pop);
+        kept.bytes -= buffer.as_ref().map_or(0, Vec::capacity) as u64;
+        drop(kept);
+        let buffer = buffer.unwrap_or_else(|| {
+            lease.forget();
+            vec![0; len]
+        });
+        ReadBuffer::new(buffer, Some(self.clone()))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Buffers> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl BufferPool for ReadPool {
+    fn give_back(&self, buffer: Vec<u8>, capacity: usize) {
+        let mut kept = self.lock();
+        let bytes = kept.bytes + capacity as u64;
+        // A source may have made it larger.
+        let fits = bytes <= self.memory.limit() / KEPT_SHARE && !self.memory.is_scarce();
+        if fits && buffer.capacity() == capacity {
+            kept.bytes = bytes;
+            kept.by_len.entry(buffer.len()).or_default().push(buffer);
+        } else {
+            drop(kept);
+            self.memory.remove(capacity as u64);
+        }
+    }
+}
+
+impl Cache for ReadPool {
+    fn clear(&self) {
+        let kept = std::mem::take(&mut *self.lock());
+        let bytes = kept.bytes;
+        drop(kept);
+        self.memory.remove(bytes);
+    }
+}
+
+impl Drop for ReadPool {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
