@@ -121,7 +121,7 @@ impl Account {
             memory.clear_caches();
             return (self.lease.bytes() - self.used).saturating_add(memory.left());
         }
-        let share = memory.left() / (8 * self.flow.workers as u64);
+        let share = memory.left() / (8 * self.flow.options.threads as u64);
         let wanted = self.used.saturating_add(bytes.max(share.min(MOST_ROOM)));
         if wanted > self.lease.bytes() && self.lease.try_grow(wanted) {
             self.show();

@@ -92,17 +92,7 @@ pub(crate) struct Flow {
     /// The bytes of all payloads until the first batch was drawn that is not queued yet.
     unqueued: AtomicU64,
     pub(crate) costs: Arc<Costs>,
-    /// Bytes of read buffers that are used in part.
-    partly_used: u64,
-    /// Number of ready batches from which on no op starts to make more.
-    prefetch: usize,
-    /// Number of rows of a batch.
-    batch_rows: u64,
-    pub(crate) workers: usize,
-    /// Whether fewer workers work if these do as well.
-    is_automatic: bool,
-    /// The seed of delays, in tests.
-    pub(crate) delays: Option<u64>,
+    pub(crate) options: Options,
 }
 
 #[derive(Debug, Default)]
@@ -204,17 +194,12 @@ impl State {
 }
 
 impl Flow {
-    pub(crate) fn new(
-        memory: Arc<Memory>,
-        costs: Arc<Costs>,
-        read_size: usize,
-        options: &Options,
-    ) -> Self {
-        let workers = options.threads.max(1);
-        let counters = Counters::new(memory.clone(), costs.clone(), options);
+    pub(crate) fn new(options: Options, costs: Arc<Costs>) -> Self {
+        let memory = Arc::new(Memory::new(options.memory_limit));
+        let counters = Counters::new(memory.clone(), costs.clone(), &options);
         Flow {
             state: Mutex::default(),
-            worker_changed: (0..workers).map(|_| Condvar::new()).collect(),
+            worker_changed: (0..options.threads).map(|_| Condvar::new()).collect(),
             starts: OnceLock::new(),
             room_changed: Condvar::new(),
             batches_changed: Condvar::new(),
@@ -223,15 +208,10 @@ impl Flow {
             counters: Arc::new(counters),
             turn_changed: Condvar::new(),
             memory,
-            watch: Watch::new(workers, options.trace.as_ref()),
+            watch: Watch::new(options.threads, options.trace.as_ref()),
             unqueued: AtomicU64::new(u64::MAX),
             costs,
-            partly_used: 2 * read_size as u64,
-            prefetch: options.prefetch.max(1),
-            batch_rows: options.batch_size.max(1) as u64,
-            is_automatic: options.automatic,
-            workers,
-            delays: options.delays,
+            options,
         }
     }
 
@@ -322,7 +302,7 @@ impl Flow {
             state.waiting.consumer = true;
             self.watch.wait_for_batch(state.first);
             // Each once: without memory for an op they park again.
-            if woken < self.workers
+            if woken < self.options.threads
                 && let Some(worker) = self.next_worker(&mut state)
             {
                 woken += 1;

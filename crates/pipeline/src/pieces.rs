@@ -265,11 +265,11 @@ mod tests {
     use super::*;
     use crate::Options;
     use crate::flow::Flow;
-    use crate::memory::Memory;
 
     #[test]
     fn pieces_that_are_given_up_give_their_memory_back() {
-        let memory = Arc::new(Memory::new(1 << 20));
+        let flow = Arc::new(Flow::new(Options::new(200), Arc::default()));
+        let memory = flow.memory.clone();
         let column = ColumnSpec::new("id", DType::Int64, ColumnKind::Dense { shape: vec![] });
         let spec = BatchSpec::new(vec![column]).unwrap();
         let builders = Builders::new(memory.clone(), spec, 2);
@@ -279,8 +279,6 @@ mod tests {
             window: WindowSize::default(),
         };
         let batch = PieceBatch::new(0, vec![piece(), piece()]);
-        let options = Options::new(200);
-        let flow = Arc::new(Flow::new(memory.clone(), Arc::default(), 0, &options));
         let account = || Account::new(flow.clone(), Lease::none(&memory), false);
         let slots = batch.begin(0, &builders, &mut account()).unwrap();
         let made = MadePiece {

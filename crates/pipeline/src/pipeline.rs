@@ -14,7 +14,6 @@ use crate::builders::Builders;
 use crate::delays;
 use crate::files::Files;
 use crate::flow::Flow;
-use crate::memory::Memory;
 use crate::planner::Planner;
 use crate::planning_thread::PlanningThread;
 use crate::read_pool::ReadPool;
@@ -99,6 +98,10 @@ impl Options {
             delays: None,
         }
     }
+
+    pub(crate) fn is_shuffled(&self) -> bool {
+        self.shuffle_buffer_size > 0
+    }
 }
 
 /// Files that are read as batches. It is a description: each [`iter`](Self::iter) has its own
@@ -117,10 +120,17 @@ pub struct Pipeline {
 impl Pipeline {
     /// A pipeline that reads `files` into batches of `spec`.
     pub fn new(spec: BatchSpec, files: Arc<dyn Files>, options: Options) -> Self {
+        let least = |number: usize| number.max(1);
         Pipeline {
             spec,
             files,
-            options,
+            options: Options {
+                batch_size: least(options.batch_size),
+                threads: least(options.threads),
+                prefetch: least(options.prefetch),
+                read_size: read_size(&options),
+                ..options
+            },
             pool: None,
             costs: Arc::default(),
         }
@@ -168,24 +178,19 @@ impl Batches {
             costs,
         } = pipeline;
         delays::begin(options.delays, 0);
-        let workers = options.threads.max(1);
-        let memory = Arc::new(Memory::new(options.memory_limit));
-        let flow = Flow::new(memory.clone(), costs.clone(), read_size(options), options);
-        let flow = Arc::new(flow);
+        let flow = Arc::new(Flow::new(options.clone(), costs.clone()));
         let planning = PlanningThread {
             files: files.clone(),
-            options: options.clone(),
             flow: flow.clone(),
-            pool: ReadPool::new(memory.clone()),
+            pool: ReadPool::new(flow.memory.clone()),
             planner: Planner::new(options),
-            sequence: Sequence::new(flow.clone(), options),
+            sequence: Sequence::new(flow.clone()),
             fixed_row_bytes: spec.fixed_row_bytes(),
-            read_size: read_size(options) as u64,
+            read_size: options.read_size as u64,
         };
         let workers = Arc::new(Workers {
             flow: flow.clone(),
-            builders: Builders::new(memory, spec.clone(), workers),
-            drop_remainder: options.drop_remainder,
+            builders: Builders::new(flow.memory.clone(), spec.clone(), options.threads),
             pool: pool.clone(),
             threads: Mutex::default(),
         });

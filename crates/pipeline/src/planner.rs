@@ -132,7 +132,7 @@ impl Slot {
 impl Planner {
     /// A planner at the start of epoch 0.
     pub(crate) fn new(options: &Options) -> Self {
-        let batch_size = options.batch_size.max(1) as u64;
+        let batch_size = options.batch_size as u64;
         let (seed, stream) = (options.seed, options.stream);
         Planner {
             batch_size,
@@ -141,9 +141,9 @@ impl Planner {
             records: 0,
             drawn: 0,
             window: WindowSize::default(),
-            order: match options.shuffle_buffer_size {
-                0 => Order::InOrder(VecDeque::new()),
-                _ => Order::Shuffled(Box::new(Shuffled {
+            order: match options.is_shuffled() {
+                false => Order::InOrder(VecDeque::new()),
+                true => Order::Shuffled(Box::new(Shuffled {
                     window: Window::new(seed, 0, stream),
                     seed,
                     stream,

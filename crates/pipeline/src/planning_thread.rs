@@ -24,12 +24,11 @@ use crate::sequence::Sequence;
 use crate::slice::{FilePart, overlap};
 use crate::stats::Noted;
 use crate::tuning::{COUNTED_BYTES, DOUBTFUL_BATCH_BYTES};
-use crate::{Error, ErrorKind, Options};
+use crate::{Error, ErrorKind};
 
 /// The planning thread's state.
 pub(crate) struct PlanningThread {
     pub(crate) files: Arc<dyn Files>,
-    pub(crate) options: Options,
     pub(crate) flow: Arc<Flow>,
     pub(crate) pool: Arc<ReadPool>,
     pub(crate) planner: Planner,
@@ -43,7 +42,7 @@ pub(crate) struct PlanningThread {
 impl PlanningThread {
     /// Frames and plans all epochs.
     pub(crate) fn run(mut self, epochs: impl Iterator<Item = u64>) {
-        delays::begin(self.flow.delays, 1000);
+        delays::begin(self.flow.options.delays, 1000);
         let flow = self.flow.clone();
         let _running = flow.watch.planner();
         let error = match self.epochs(epochs) {
@@ -91,16 +90,16 @@ impl PlanningThread {
 
     fn epoch(&mut self, epoch: u64) -> Result<(), Stop> {
         let count = self.files.len();
-        let order = match self.options.shuffle_files {
-            true => file_order(self.options.seed, epoch, count),
+        let order = match self.flow.options.shuffle_files {
+            true => file_order(self.flow.options.seed, epoch, count),
             false => (0..count).collect(),
         };
-        let parts = match &self.options.slice {
+        let parts = match &self.flow.options.slice {
             Some(slice) => slice.files(&order),
             None => order.into_iter().map(FilePart::whole).collect(),
         };
         for part in &parts {
-            let listed = self.options.shuffle_blocks || !part.is_whole();
+            let listed = self.flow.options.shuffle_blocks || !part.is_whole();
             let mut file = self.open(part.file, !listed)?;
             // An input without a size cannot be listed.
             let framed = if listed && file.size.is_some() {
@@ -145,8 +144,8 @@ impl PlanningThread {
             let counts = all.iter().map(|framed| framed.desc.records);
             self.end_file(file, part, counts.fold(0, u64::saturating_add))?;
         }
-        let order = match self.options.shuffle_blocks {
-            true => block_order(self.options.seed, epoch, part.file as u64, all.len()),
+        let order = match self.flow.options.shuffle_blocks {
+            true => block_order(self.flow.options.seed, epoch, part.file as u64, all.len()),
             false => (0..all.len()).collect(),
         };
         let mut found = 0;
@@ -204,7 +203,7 @@ impl PlanningThread {
             stats.raw_bytes = stats.raw_bytes.saturating_add(desc.file_bytes);
         });
         let block = Arc::new(Block::new(desc, context.clone(), payload));
-        let rows = block.records.min(self.options.batch_size as u64);
+        let rows = block.records.min(self.flow.options.batch_size as u64);
         // Where records take no bytes, the payload does not end before a false count does.
         let has_empty = context.decoder.most_records(0) > 0;
         if has_empty || rows.saturating_mul(self.fixed_row_bytes) > DOUBTFUL_BATCH_BYTES {

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use atds_sched::thread_time;
 
-use crate::Options;
 use crate::block::Block;
 use crate::error::Stop;
 use crate::flow::Flow;
@@ -26,10 +25,7 @@ use crate::tuning::{
 #[derive(Debug)]
 pub(crate) struct Sequence {
     flow: Arc<Flow>,
-    options: Options,
-    workers: usize,
     op_time: Duration,
-    is_shuffled: bool,
     /// Number of batches that were queued.
     queued: u64,
     /// Batches of the next op.
@@ -66,13 +62,9 @@ struct Early {
 }
 
 impl Sequence {
-    pub(crate) fn new(flow: Arc<Flow>, options: &Options) -> Self {
+    pub(crate) fn new(flow: Arc<Flow>) -> Self {
         Sequence {
-            flow,
-            workers: options.threads.max(1),
-            op_time: op_time(options.threads),
-            is_shuffled: options.shuffle_buffer_size > 0,
-            options: options.clone(),
+            op_time: op_time(flow.options.threads),
             queued: 0,
             next: Vec::new(),
             next_rows: 0,
@@ -80,6 +72,7 @@ impl Sequence {
             delayed: VecDeque::new(),
             group: Vec::new(),
             group_records: 0,
+            flow,
         }
     }
 
@@ -90,7 +83,7 @@ impl Sequence {
         let goes_on = self.goes_on(&plan);
         self.next.push(plan);
         self.note_unqueued();
-        if let Some(rows) = self.options.op_rows {
+        if let Some(rows) = self.flow.options.op_rows {
             return if self.next_rows < rows {
                 Ok(())
             } else {
@@ -98,7 +91,8 @@ impl Sequence {
             };
         }
         // Of several such batches, more would be ready at once than other ops may start beside.
-        let is_large = self.workers > 1 && rows >= self.flow.costs.rows_in(self.op_time / 2);
+        let is_large =
+            self.flow.options.threads > 1 && rows >= self.flow.costs.rows_in(self.op_time / 2);
         if !is_large && self.next_rows < self.flow.costs.rows_in(self.op_time) {
             return Ok(());
         }
@@ -114,7 +108,9 @@ impl Sequence {
         let last = plan.reads.last();
         let is_within =
             |read: &BlockRead| !read.is_last && !read.is_first && read.block.records > plan.rows;
-        !self.is_shuffled && self.workers > 1 && last.is_some_and(is_within)
+        !self.flow.options.is_shuffled()
+            && self.flow.options.threads > 1
+            && last.is_some_and(is_within)
     }
 
     /// Queues all batches, since it may take a while until there is another.
@@ -198,13 +194,14 @@ impl Sequence {
         if largest == 0 || self.queued == 0 || bytes > self.flow.memory.ahead_limit() {
             return true;
         }
-        if ops <= self.workers as u64 {
+        if ops <= self.flow.options.threads as u64 {
             return false;
         }
         let costs = &self.flow.costs;
         let between =
             costs.rows_ns(rows - first.rows) + costs.prepare_ns(prepares - first.early.records);
-        !costs.is_measured() || between >= costs.work_ahead_ns(largest, finds_hints, self.workers)
+        !costs.is_measured()
+            || between >= costs.work_ahead_ns(largest, finds_hints, self.flow.options.threads)
     }
 
     /// Queues ops that prepare the blocks which the op of `plans` is the first to read, and other
@@ -226,7 +223,7 @@ impl Sequence {
                 && read.prepares
                 // In file order, a block that two ops share is prepared by the first that needs it,
                 // unless these may start at once.
-                && (self.is_shuffled
+                && (self.flow.options.is_shuffled()
                     || block.records > 2 * rows
                     || ops > 1 && block.records > self.flow.costs.prepared_in(PIECE_TIME))
                 && !ends.contains(&Arc::as_ptr(block));
@@ -255,15 +252,18 @@ impl Sequence {
     /// before a read have mostly ended when it starts, and tell where it begins.
     fn interval(&self, read: &BlockRead, op_rows: u64) -> Option<u64> {
         let block = read.block.records.max(1);
-        if !self.is_shuffled || self.workers <= 2 || read.records >= block / 4 {
+        if !self.flow.options.is_shuffled()
+            || self.flow.options.threads <= 2
+            || read.records >= block / 4
+        {
             return None;
         }
         // Rows of the sequence from one read of the block to the next, and those under way.
         let between = read
             .records
-            .saturating_mul((self.options.shuffle_buffer_size as u64).max(block))
+            .saturating_mul((self.flow.options.shuffle_buffer_size as u64).max(block))
             / block;
-        let under_way = op_rows.saturating_mul(self.workers as u64);
+        let under_way = op_rows.saturating_mul(self.flow.options.threads as u64);
         (under_way > 2 * between).then(|| (read.records / 2).clamp(1, MOST_APART))
     }
 
@@ -329,8 +329,8 @@ impl Sequence {
 
     /// The number of pieces of a batch.
     fn piece_count(&self, plan: &BatchPlan) -> u64 {
-        let workers = self.workers as u64;
-        if let Some(rows) = self.options.piece_rows {
+        let workers = self.flow.options.threads as u64;
+        if let Some(rows) = self.flow.options.piece_rows {
             return plan.rows / rows.max(1);
         }
         if workers == 1 || plan.reads.len() < 2 {

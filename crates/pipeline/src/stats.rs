@@ -138,14 +138,13 @@ pub(crate) struct Noted {
 
 impl Counters {
     pub(crate) fn new(memory: Arc<Memory>, costs: Arc<Costs>, options: &Options) -> Self {
-        let workers = options.threads.max(1);
         Counters {
             noted: Mutex::default(),
-            threads: AtomicUsize::new(workers),
+            threads: AtomicUsize::new(options.threads),
             memory,
             costs,
-            batch_rows: options.batch_size.max(1) as u64,
-            workers,
+            batch_rows: options.batch_size as u64,
+            workers: options.threads,
             is_automatic: options.automatic,
             started: Instant::now(),
         }

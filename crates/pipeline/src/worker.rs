@@ -25,22 +25,15 @@ pub(crate) struct Worker {
     /// The number of the worker.
     number: usize,
     builders: Arc<Builders>,
-    drop_remainder: bool,
     /// When the consumer was woken last, or the op began.
     woken: Instant,
     context: Context,
 }
 
 impl Worker {
-    pub(crate) fn new(
-        number: usize,
-        flow: Arc<Flow>,
-        builders: Arc<Builders>,
-        drop_remainder: bool,
-    ) -> Self {
+    pub(crate) fn new(number: usize, flow: Arc<Flow>, builders: Arc<Builders>) -> Self {
         Worker {
             number,
-            drop_remainder,
             woken: Instant::now(),
             context: Context::new(flow, builders.spec()),
             builders,
@@ -52,7 +45,7 @@ impl Worker {
         let flow = self.context.flow.clone();
         let _running = flow.watch.worker(self.number);
         flow.begin_worker(self.number);
-        delays::begin(flow.delays, 1 + self.number);
+        delays::begin(flow.options.delays, 1 + self.number);
         while let Some(work) = flow.next_work(self.number) {
             let (queued, lease) = match work {
                 Work::Read(read) => {
@@ -162,7 +155,7 @@ impl Worker {
             Err(Failed::Denied(denied, _)) => return Err(denied),
             Err(Failed::Row(RowError { row, error })) => {
                 account.clear();
-                if row > 0 && !self.drop_remainder {
+                if row > 0 && !self.context.flow.options.drop_remainder {
                     let before = Arc::new(batch.before(row, error));
                     return self.make_piece(seq, &before, 0, account);
                 }

@@ -14,7 +14,6 @@ use crate::worker::Worker;
 pub(crate) struct Workers {
     pub(crate) flow: Arc<Flow>,
     pub(crate) builders: Arc<Builders>,
-    pub(crate) drop_remainder: bool,
     /// Where threads come from, if they are kept.
     pub(crate) pool: Option<Arc<ThreadPool>>,
     pub(crate) threads: Mutex<Threads>,
@@ -31,7 +30,7 @@ impl Workers {
     /// Starts the worker with number `worker`.
     pub(crate) fn start(&self, worker: usize) -> io::Result<()> {
         let (flow, builders) = (self.flow.clone(), self.builders.clone());
-        let worker = Worker::new(worker, flow, builders, self.drop_remainder);
+        let worker = Worker::new(worker, flow, builders);
         self.begin("atds-worker", || worker.run())
     }
 

@@ -37,9 +37,9 @@ impl Flow {
             };
             text += &format!("{work}{holds}\n");
         }
-        if running.len() < self.workers {
-            let idle = self.workers - running.len();
-            text += &format!("{idle} of {} workers do not run\n", self.workers);
+        if running.len() < self.options.threads {
+            let idle = self.options.threads - running.len();
+            text += &format!("{idle} of {} workers do not run\n", self.options.threads);
         }
         let leased: u64 = running.iter().map(|(_, bytes)| bytes).sum();
         let (mut ready, mut early) = (0, 0);
@@ -78,7 +78,7 @@ impl Flow {
              made\nqueue: {} of {} ops, {} reads",
             state.first,
             state.ready,
-            self.prefetch,
+            self.options.prefetch,
             state.batches.len() - state.ready - early,
             state.queue.len(),
             self.most_queued(state),

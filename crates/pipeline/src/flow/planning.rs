@@ -26,7 +26,7 @@ impl Flow {
     /// they run out of them.
     pub(crate) fn take_read(&self) -> Option<FileRead> {
         let mut state = self.lock();
-        match state.queue.len() < self.workers {
+        match state.queue.len() < self.options.threads {
             true => state.reads.pop_front(),
             false => None,
         }
@@ -107,15 +107,11 @@ impl Flow {
     pub(super) fn may_read_ahead(&self, state: &State, total: u64, bytes: u64) -> bool {
         let unqueued = self.unqueued.load(Relaxed);
         let until = state.totals.get(state.ready).copied().unwrap_or(unqueued);
-        let ahead = total.saturating_sub(until) + self.partly_used;
+        // Buffers of reads are used in part.
+        let ahead = total.saturating_sub(until) + 2 * self.options.read_size as u64;
         let ahead = ahead.saturating_add(bytes);
         // Without an unfinished batch, the next to be drawn needs it.
         until == u64::MAX || ahead <= self.memory.ahead_limit()
-    }
-
-    /// Number of workers.
-    pub(crate) fn workers(&self) -> usize {
-        self.workers
     }
 
     /// Number of batches that were queued and are not finished.
@@ -165,13 +161,13 @@ impl Flow {
     /// follow from what is measured, and few that take long, since others are planned meanwhile.
     pub(super) fn most_queued(&self, state: &State) -> usize {
         if !self.costs.is_measured() {
-            return self.workers;
+            return self.options.threads;
         }
         let rows = state.queue.back().map_or(0, |queued| queued.rows);
         match Duration::from_nanos(self.costs.rows_ns(rows)) {
-            time if time > LARGE_BATCH_TIME => self.workers.div_ceil(2),
-            time if time > PIECE_TIME => self.workers,
-            _ => queued_ops(self.workers),
+            time if time > LARGE_BATCH_TIME => self.options.threads.div_ceil(2),
+            time if time > PIECE_TIME => self.options.threads,
+            _ => queued_ops(self.options.threads),
         }
     }
 

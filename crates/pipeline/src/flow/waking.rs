@@ -42,7 +42,7 @@ impl Flow {
         }
         let next = match state.parked.pop_first() {
             Some(worker) => Next::Wake(worker),
-            None if state.started < self.workers && self.starts.get().is_some() => {
+            None if state.started < self.options.threads && self.starts.get().is_some() => {
                 state.started += 1;
                 Next::Start(state.started - 1)
             }
@@ -71,7 +71,7 @@ impl Flow {
             log::warn!("{worker} threads decode, since the system starts no more: {error}");
             let mut state = self.lock();
             state.looking -= 1;
-            state.started = self.workers;
+            state.started = self.options.threads;
         }
     }
 
@@ -98,18 +98,21 @@ impl Flow {
     /// Number of workers that the consumer asks for by its pace.
     pub(super) fn wanted(&self, state: &State) -> usize {
         // Where ops pile up, the planning thread keeps up, whatever was measured of it.
-        let is_short = state.queue.len() < self.workers;
-        let most = match self.is_automatic && is_short {
-            true => self.costs.fewest_workers(self.workers),
-            false => self.workers,
+        let is_short = state.queue.len() < self.options.threads;
+        let most = match self.options.automatic && is_short {
+            true => self.costs.fewest_workers(self.options.threads),
+            false => self.options.threads,
         };
         self.counters.threads.store(most, Relaxed);
         match state.pace {
             Some(_) if state.waiting.consumer => most,
-            Some(pace) => self.costs.workers_for_pace(self.batch_rows, pace).min(most),
+            Some(pace) => self
+                .costs
+                .workers_for_pace(self.options.batch_size as u64, pace)
+                .min(most),
             // It is not known until the consumer comes back: no more batches than may be ready.
             None => match state.queue.front().map(|first| &first.op) {
-                Some(Op::Batches { .. }) => self.prefetch.min(most),
+                Some(Op::Batches { .. }) => self.options.prefetch.min(most),
                 _ => most,
             },
         }

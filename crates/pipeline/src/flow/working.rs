@@ -66,7 +66,7 @@ impl Flow {
         let Some(queued) = state.queue.front() else {
             return false;
         };
-        if state.ready >= self.prefetch && !queued.is_prepare() {
+        if state.ready >= self.options.prefetch && !queued.is_prepare() {
             return false;
         }
         state.running == 0
@@ -239,7 +239,7 @@ impl Flow {
             if std::mem::take(&mut state.is_alone) {
                 self.memory.set_scarce(false);
             }
-            if state.ready >= self.prefetch && !state.queue.is_empty() {
+            if state.ready >= self.options.prefetch && !state.queue.is_empty() {
                 state.full_since = Some(Instant::now());
             }
         }

@@ -16,7 +16,6 @@ use atds_format::{
     BlockDesc, Decoded, Decoder, Error, ErrorKind, Location, Payload, Pos, PrepareJob, Prepared,
     Scratch, Tally, Upcoming,
 };
-use atds_sched::Costs;
 use bytes::Bytes;
 use tensor_batch::{Batch, BatchSpec, ColumnKind, ColumnSpec, DType, RowSlots};
 
@@ -24,7 +23,6 @@ use crate::Options;
 use crate::block::{self, Block, BlockPayload, FileContext};
 use crate::builders::Builders;
 use crate::flow::Flow;
-use crate::memory::Memory;
 use crate::ops::Op;
 use crate::planner::{BatchPlan, Planner};
 use crate::sync::Mutex;
@@ -174,15 +172,12 @@ struct Iteration {
 
 impl Iteration {
     fn new(options: &Options) -> Self {
-        let memory = Arc::new(Memory::new(options.memory_limit));
-        let costs = Arc::new(Costs::default());
-        let flow = Arc::new(Flow::new(memory.clone(), costs, 0, options));
+        let flow = Arc::new(Flow::new(options.clone(), Arc::default()));
         let column = ColumnSpec::new("byte", DType::Int64, ColumnKind::Dense { shape: vec![] });
         let spec = BatchSpec::new(vec![column]).unwrap();
         let workers = Workers {
             flow: flow.clone(),
-            builders: Builders::new(memory, spec, options.threads),
-            drop_remainder: false,
+            builders: Builders::new(flow.memory.clone(), spec, options.threads),
             pool: None,
             threads: Mutex::default(),
         };
@@ -241,6 +236,6 @@ fn rows(batch: &Batch) -> Vec<i64> {
 /// Options of `threads` workers.
 fn threads(threads: usize) -> Options {
     let mut options = Options::new(1);
-    options.threads = threads;
+    (options.threads, options.read_size) = (threads, 0);
     options
 }

@@ -174,8 +174,8 @@ impl PlanningThread {
         Arc::new(FileContext {
             location: file.location.clone(),
             decoder,
-            max_block_bytes: self.options.max_block_bytes,
-            has_workers: self.options.threads > 1,
+            max_block_bytes: self.flow.options.max_block_bytes,
+            has_workers: self.flow.options.threads > 1,
         })
     }
 
@@ -227,7 +227,7 @@ impl PlanningThread {
     fn is_long_in_window(&self) -> bool {
         let few = self.flow.memory.limit() / KEPT_SHARE;
         let is_large = || self.planner.expected_bytes() > few;
-        self.options.shuffle_buffer_size > 0 && (self.flow.workers() == 1 || is_large())
+        self.flow.options.is_shuffled() && (self.flow.options.threads == 1 || is_large())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::ops::Range;
+use std::slice;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -75,7 +76,7 @@ impl PlanningThread {
                 _ if sequential => read,
                 _ => end.min(read),
             };
-            self.ask_for(file, &[start..end], Turn::Now)?;
+            self.ask_for(file, slice::from_ref(&(start..end)), Turn::Now)?;
         }
         if sequential {
             self.read_ahead(file)?;
@@ -83,7 +84,7 @@ impl PlanningThread {
         let (read, fetched) = self.first_answer(file)?;
         let rest = start + fetched.bytes.len() as u64..read.end;
         if !fetched.bytes.is_empty() && !rest.is_empty() && !file.reads.is_empty() {
-            self.ask_for(file, &[rest], Turn::Now)?;
+            self.ask_for(file, slice::from_ref(&rest), Turn::Now)?;
         }
         Ok(fetched)
     }
@@ -107,7 +108,7 @@ impl PlanningThread {
             if is_end || at >= range.end {
                 break;
             }
-            self.ask_for(file, &[at..range.end], Turn::Now)?;
+            self.ask_for(file, slice::from_ref(&(at..range.end)), Turn::Now)?;
             answer = self.first_answer(file)?.1;
         }
         let bytes = all.into();
@@ -153,7 +154,7 @@ impl PlanningThread {
         let most = match file.access {
             Access::Deferred => READS_UNDER_WAY,
             // More leave the cache before they are decoded.
-            _ if by_workers => (2 * self.flow.workers() + 1).min(READS_UNDER_WAY),
+            _ if by_workers => (2 * self.flow.options.threads + 1).min(READS_UNDER_WAY),
             _ => return Ok(()),
         };
         while let Some(last) = file.reads.back()
@@ -165,7 +166,7 @@ impl PlanningThread {
             let spared = KEPT_SHARE * self.read_size.saturating_mul(file.reads.len() as u64 + 1);
             let is_scarce = by_workers && self.flow.memory.left() < spared;
             let next = start..start.saturating_add(self.read_size);
-            if is_beyond || is_scarce || !self.ask_for(file, &[next], Turn::Ahead)? {
+            if is_beyond || is_scarce || !self.ask_for(file, slice::from_ref(&next), Turn::Ahead)? {
                 break;
             }
         }
@@ -210,7 +211,7 @@ impl PlanningThread {
     /// Whether workers read: the planning thread would wait for the disk and copy payloads. Beside one
     /// worker it has time to. An input without a size may keep a worker waiting for another program.
     fn is_read_by_workers(&self, file: &File) -> bool {
-        file.access == Access::Blocking && file.size.is_some() && self.flow.workers() > 1
+        file.access == Access::Blocking && file.size.is_some() && self.flow.options.threads > 1
     }
 
     /// The range of the first read, and its bytes, waited for.
