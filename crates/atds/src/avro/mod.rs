@@ -9,7 +9,6 @@
 //! | [`messages`] | batches of records without a container |
 //! | [`error`] | errors that only Avro has |
 
-mod encoded;
 pub mod error;
 pub(crate) mod file_blocks;
 pub mod inference;
@@ -17,7 +16,6 @@ mod inferred;
 pub mod inspect;
 pub mod messages;
 pub(crate) mod plans;
-mod record_reader;
 pub mod records;
 mod sample;
 pub mod schema;

@@ -1,16 +1,23 @@
-//! A file's records one by one, of every type, as JSON.
+//! A file's records one by one, of every type: as JSON, or as bytes.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use avro_decode::limits::MAX_DECODE_DEPTH;
-use avro_decode::{DecodeOptions, Schema, Value, reference, to_json};
+use avro_decode::{
+    DecodeError, DecodeOptions, Resolution, Schema, Transcoder, Value, reference, replaced_texts,
+    to_json,
+};
 
-pub use crate::avro::encoded::EncodedRecords;
-use crate::avro::record_reader::RecordReader;
+use crate::avro::file_blocks::FileBlocks;
+use crate::avro::plans::parse_by;
+use crate::builder::{check_depth, check_reading};
+use crate::files::local_path;
 use crate::limits::{DEFAULT_READER_BUFFER_SIZE, MAX_BLOCK_BYTES};
+use crate::source::Stop;
 use crate::stats::Tolerated;
 use crate::tolerate::Lenience;
-use crate::{Error, Tolerate};
+use crate::{Error, Tolerate, avro};
 
 /// Options for reading the records of a file one by one.
 #[derive(Clone, Debug)]
@@ -48,6 +55,7 @@ impl RecordOptions {
     pub(crate) fn decode(&self) -> DecodeOptions {
         let mut options = DecodeOptions::default();
         options.replace_invalid_utf8 = self.tolerate.utf8;
+        options.leave_trailing_bytes = self.tolerate.trailing_block_bytes;
         options.max_depth = self.max_depth;
         options
     }
@@ -67,15 +75,22 @@ impl RecordOptions {
 /// fixed strings of the code points of their bytes; NaN and infinities are
 /// strings, since JSON has none. The first error is the last item.
 pub struct Records {
-    reader: RecordReader,
+    schema: Arc<Schema>,
+    blocks: FileBlocks,
     options: DecodeOptions,
+    tolerated: Tolerated,
+    /// Where the next record starts in its block, once decompressed.
+    position: usize,
+    /// Records of the block that have been read.
+    read: u64,
+    is_over: bool,
 }
 
 impl std::fmt::Debug for Records {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Records")
-            .field("path", &self.reader.blocks.path)
-            .field("read", &self.reader.read)
+            .field("path", &self.blocks.path)
+            .field("read", &self.read)
             .finish_non_exhaustive()
     }
 }
@@ -94,32 +109,100 @@ impl Records {
     /// # Errors
     /// As [`open`](Records::open); an option out of its range.
     pub fn open_with(path: impl AsRef<Path>, options: &RecordOptions) -> Result<Self, Error> {
-        let reader = RecordReader::open(path.as_ref(), options)?;
-        let options = options.decode();
-        Ok(Records { reader, options })
+        let (path, lenience) = (local_path(path.as_ref())?, options.lenience());
+        check_reading(options.buffer_size, &lenience)?;
+        check_depth(options.max_depth)?;
+        let blocks = FileBlocks::open(&path, options.buffer_size, &lenience, &Stop::default())?;
+        let schema = parse_by(blocks.header().schema(), options.strict);
+        Ok(Records {
+            schema: Arc::new(schema.map_err(|error| error.in_file(&path))?),
+            blocks,
+            options: options.decode(),
+            tolerated: Tolerated::default(),
+            position: 0,
+            read: 0,
+            is_over: false,
+        })
     }
 
     /// Counters of the faults so far that [`RecordOptions::tolerate`] allows.
     pub fn tolerated(&self) -> Tolerated {
-        self.reader.tolerated
+        self.tolerated
     }
 
     /// The writer's schema.
     pub fn schema(&self) -> &Schema {
-        &self.reader.schema
+        &self.schema
     }
 
     /// The text of the schema in the file's header.
     pub fn schema_text(&self) -> &str {
-        self.reader.schema_text()
+        self.blocks.header().schema()
     }
 
     /// The next record as a tree. After an error there are none.
     pub(crate) fn next_value(&mut self) -> Result<Option<Value>, Error> {
-        let options = &self.options;
-        self.reader.next(|schema, bytes, position| {
-            reference::decode_with(schema, schema.root(), bytes, position, options)
+        let options = self.options;
+        self.next_by(|schema, bytes, position| {
+            reference::decode_with(schema, schema.root(), bytes, position, &options)
         })
+    }
+
+    /// The next record, decoded by `decode`, or `None` at the end of the file. `decode` gets the
+    /// decompressed block and the position of the record, and moves the position to the record's
+    /// end. After an error there are no further records.
+    fn next_by<T>(
+        &mut self,
+        decode: impl FnOnce(&Schema, &[u8], &mut usize) -> Result<T, DecodeError>,
+    ) -> Result<Option<T>, Error> {
+        if std::mem::replace(&mut self.is_over, true) || !self.is_at_record()? {
+            return Ok(None);
+        }
+        let replaced = replaced_texts();
+        let record = decode(&self.schema, &self.blocks.data, &mut self.position);
+        self.tolerated.replaced_texts += replaced_texts() - replaced;
+        let record = record.map_err(|error| {
+            let mut error = Error::decode(error);
+            error.place.record = Some(self.read);
+            self.blocks.locate(error)
+        })?;
+        self.read += 1;
+        self.is_over = false;
+        Ok(Some(record))
+    }
+
+    /// Whether there is another record; decompresses the next block where one ends.
+    fn is_at_record(&mut self) -> Result<bool, Error> {
+        loop {
+            let left = self.blocks.data.len() - self.position;
+            match &self.blocks.block {
+                Some(block) if self.read < block.count => return Ok(true),
+                Some(_) if left > 0 && self.options.leave_trailing_bytes => {
+                    self.tolerated.trailing_block_bytes += left as u64;
+                }
+                Some(block) if left > 0 => {
+                    let records = block.count;
+                    let error = Error::new(avro::ErrorKind::TrailingBytes { records, left });
+                    return Err(self.blocks.locate(error));
+                }
+                _ => {}
+            }
+            (self.position, self.read) = (0, 0);
+            if !self.blocks.decompress_next()? {
+                self.end();
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Counts and logs the tolerated faults, at the end of the file.
+    fn end(&mut self) {
+        self.tolerated.trailing_file_bytes = self.blocks.trailing_bytes();
+        self.tolerated.bad_checksums = self.blocks.bad_checksums();
+        if !self.tolerated.is_empty() {
+            let (path, tolerated) = (self.blocks.path.display(), &self.tolerated);
+            log::warn!("{path}: passed over: {tolerated}");
+        }
     }
 }
 
@@ -132,5 +215,94 @@ impl Iterator for Records {
             let schema = self.schema();
             to_json(schema, schema.root(), &value).expect("the value is of the schema")
         }))
+    }
+}
+
+/// The records of a file as bytes, in file order: encoded by the file's own
+/// schema, or re-encoded by a reader's, by Avro's schema resolution. What
+/// [`MessageDecoder`](crate::avro::messages::MessageDecoder) makes batches of.
+///
+/// ```
+/// use atds::avro::records::EncodedRecords;
+/// # use atds_generate::{generate, GenerateOptions, Preset};
+/// # let folder = tempfile::tempdir()?;
+/// # let mut options = GenerateOptions::new(Preset::Ads, 100);
+/// # options.files = 1;
+/// # let file = generate(folder.path(), &options)?.files.remove(0);
+///
+/// let mut records = EncodedRecords::open(file, None)?;
+/// let (mut bytes, mut count) = (Vec::new(), 0);
+/// while records.next_into(&mut bytes)? {
+///     count += 1;
+/// }
+/// assert_eq!(count, 100);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct EncodedRecords {
+    records: Records,
+    transcoder: Transcoder,
+}
+
+impl std::fmt::Debug for EncodedRecords {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("EncodedRecords")
+            .field(&self.records)
+            .finish()
+    }
+}
+
+impl EncodedRecords {
+    /// Opens a file, whose records are encoded by the schema `reader`, or by
+    /// their own.
+    ///
+    /// # Errors
+    /// A file that cannot be read, is not Avro, or has a schema that is none or
+    /// cannot become the reader's.
+    pub fn open(path: impl AsRef<Path>, reader: Option<Arc<Schema>>) -> Result<Self, Error> {
+        Self::open_with(path, reader, &RecordOptions::default())
+    }
+
+    /// [`open`](EncodedRecords::open), with options.
+    ///
+    /// # Errors
+    /// As [`open`](EncodedRecords::open); an option out of its range.
+    pub fn open_with(
+        path: impl AsRef<Path>,
+        reader: Option<Arc<Schema>>,
+        options: &RecordOptions,
+    ) -> Result<Self, Error> {
+        let records = Records::open_with(path, options)?;
+        let reader = reader.unwrap_or_else(|| records.schema.clone());
+        let resolution = Resolution::new(records.schema.clone(), reader).map_err(|error| {
+            Error::new(avro::ErrorKind::Resolve(Box::new(error))).in_file(&records.blocks.path)
+        })?;
+        Ok(EncodedRecords {
+            transcoder: Transcoder::with_options(&resolution, &options.decode()),
+            records,
+        })
+    }
+
+    /// The schema that the records were written with.
+    pub fn schema(&self) -> &Schema {
+        &self.records.schema
+    }
+
+    /// Appends the next record to `out`; false where there is none.
+    ///
+    /// # Errors
+    /// A damaged file or record; `out` is as before, and there are no records
+    /// after it.
+    pub fn next_into(&mut self, out: &mut Vec<u8>) -> Result<bool, Error> {
+        let transcoder = &self.transcoder;
+        let next = self.records.next_by(|_, bytes, position| {
+            let start = *position;
+            let read = transcoder.transcode(&bytes[start..], out);
+            *position += read.map_err(|mut error| {
+                error.offset += start;
+                error
+            })?;
+            Ok(())
+        });
+        Ok(next?.is_some())
     }
 }
