@@ -9,7 +9,7 @@ use avro_block::{
 };
 
 use crate::limits::HEADER_BUFFER_SIZE;
-use crate::source::{OnceInputs, Packing, Reading, Stop, open_seekable};
+use crate::source::{OnceInputs, Packing, Reading, Stop, open_local};
 use crate::tolerate::Lenience;
 use crate::{Error, avro};
 
@@ -154,7 +154,7 @@ pub(crate) enum WholeIndex {
 
 /// The index of a file's blocks. A damaged block is an error.
 pub(crate) fn whole_index(path: &Path, lenience: &Lenience) -> Result<WholeIndex, Error> {
-    let (file, packing) = open_seekable(path).map_err(|error| Error::io(error, path))?;
+    let (file, packing) = open_local(path).map_err(|error| Error::io(error, path))?;
     if let Some(packing) = packing {
         return Ok(WholeIndex::Packed(packing));
     }

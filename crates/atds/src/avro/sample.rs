@@ -102,7 +102,7 @@ impl Sample {
         };
         for (number, path) in files.iter().enumerate().take(SAMPLE_FILES) {
             // The next blocks of a pipe may take long to arrive.
-            let (reading, enough) = match options.inputs.stream(path) {
+            let (reading, enough) = match options.inputs.begin(path)? {
                 // So far only the first file's header was read.
                 Some(_) if number > 0 => return Ok(None),
                 Some(stream) if stream.is_begun() => (stream.reading(), 1),

@@ -1,51 +1,84 @@
-//! Files that are read.
+//! Local files, read or mapped. Mapped files stay mapped between epochs, and are checked while they are
+//! read.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 
 use atds_format::{Access, ByteSource, Completion, Location, ReadBuffer};
+use avro_block::map_file;
+use bytes::Bytes;
 
+use super::once::{FileId, file_id};
 use crate::ErrorKind;
+use crate::lock::lock;
 
-/// A file of the local file system.
+/// Number of bytes of a mapped file between two checks of its length.
+const CHECK_BYTES: u64 = 256 << 10;
+
+/// A file of the local file system, which another process may truncate.
 #[derive(Debug)]
 pub(crate) struct LocalFile {
     location: Location,
     file: File,
     size: u64,
+    /// Its bytes, if it is mapped.
+    mapped: Option<Arc<Mapped>>,
+    /// The offset at which the length of a mapped file is checked again.
+    checked: AtomicU64,
 }
 
 impl LocalFile {
-    pub(crate) fn new(file: File, path: &Path) -> io::Result<Self> {
+    /// The file at `path`, mapped if there are `mappings`.
+    pub(crate) fn new(
+        file: File,
+        path: &Path,
+        mappings: Option<&Arc<Mappings>>,
+    ) -> io::Result<Self> {
+        let mapped = mappings.map(|mappings| mappings.map(&file, path));
+        let mapped = mapped.transpose()?;
         Ok(LocalFile {
             location: path.into(),
-            size: file.metadata()?.len(),
+            size: match &mapped {
+                Some(mapped) => mapped.len(),
+                None => file.metadata()?.len(),
+            },
             file,
+            mapped,
+            checked: AtomicU64::new(0),
         })
     }
 
-    fn read_some(&self, range: &Range<u64>, buffer: &mut [u8]) -> io::Result<usize> {
+    fn read_some(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            match read_at(&self.file, buffer, range.start) {
+            match read_at(&self.file, buffer, offset) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Ok(0) if !buffer.is_empty() => return Err(self.shrank()),
+                Ok(0) if !buffer.is_empty() => {
+                    let now = self.file.metadata()?.len();
+                    return Err(self.shrank(now.min(self.size)));
+                }
                 read => return read,
             }
         }
     }
 
-    /// The error of a file that ends before it should.
-    #[cold]
-    fn shrank(&self) -> io::Error {
-        match self.file.metadata() {
-            Ok(found) => io::Error::other(ErrorKind::FileShrank {
-                before: self.size,
-                now: found.len().min(self.size),
-            }),
-            Err(error) => error,
+    /// Checks that the file is not shorter than its mapping. Between two checks, or in blocks that
+    /// were framed before, a read after the new end of the file would end the process.
+    fn check_now(&self) -> io::Result<()> {
+        match self.file.metadata()?.len() {
+            now if now < self.size => Err(self.shrank(now)),
+            _ => Ok(()),
         }
+    }
+
+    #[cold]
+    fn shrank(&self, now: u64) -> io::Error {
+        let before = self.size;
+        io::Error::other(ErrorKind::FileShrank { before, now })
     }
 }
 
@@ -59,14 +92,32 @@ impl ByteSource for LocalFile {
     }
 
     fn access(&self) -> Access {
-        Access::Blocking
+        match self.mapped {
+            Some(_) => Access::Immediate,
+            None => Access::Blocking,
+        }
     }
 
     fn read(&self, range: Range<u64>, mut buffer: ReadBuffer, done: Completion) {
-        let end = range.end.min(self.size);
-        let len = end.saturating_sub(range.start) as usize;
-        let read = self.read_some(&range, buffer.space(len));
-        done.complete(read.map(|len| buffer.freeze(len)));
+        let [start, end] = [range.start, range.end].map(|at| at.min(self.size));
+        done.complete(match &self.mapped {
+            Some(mapped) => {
+                let slice = |()| mapped.bytes.slice(start as usize..end as usize);
+                self.check_now().map(slice)
+            }
+            None => {
+                let read = self.read_some(start, buffer.space((end - start) as usize));
+                read.map(|len| buffer.freeze(len))
+            }
+        });
+    }
+
+    fn check(&self, offset: u64) -> io::Result<()> {
+        if offset < self.checked.load(Relaxed) {
+            return Ok(());
+        }
+        self.checked.store(offset + CHECK_BYTES, Relaxed);
+        self.check_now()
     }
 }
 
@@ -80,4 +131,77 @@ pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result
 #[cfg(windows)]
 pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
+}
+
+/// The files that a data set has mapped. Mapping and unmapping a file takes up to a third of the time
+/// to read its records, mostly for the page table. So files stay mapped for the next epoch, up to
+/// `limit` bytes.
+#[derive(Debug)]
+pub(crate) struct Mappings {
+    limit: u64,
+    kept: Mutex<HashMap<PathBuf, Arc<Mapped>>>,
+    /// Size in bytes of all mapped files.
+    bytes: Arc<AtomicU64>,
+}
+
+/// A mapping, counted as long as it is used.
+#[derive(Debug)]
+struct Mapped {
+    /// Together with the length, this identifies the file. Changed content needs no check, since a
+    /// mapping shows the current content.
+    id: FileId,
+    bytes: Bytes,
+    /// The size of all mapped files, which this is part of.
+    total: Arc<AtomicU64>,
+}
+
+impl Mapped {
+    fn len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        self.total.fetch_sub(self.len(), Relaxed);
+    }
+}
+
+impl Mappings {
+    pub(crate) fn new(limit: u64) -> Self {
+        Mappings {
+            limit,
+            kept: Mutex::default(),
+            bytes: Arc::default(),
+        }
+    }
+
+    /// Size in bytes of all mapped files.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Relaxed)
+    }
+
+    /// Maps `file`, the current file at `path`.
+    fn map(&self, file: &File, path: &Path) -> io::Result<Arc<Mapped>> {
+        let found = file.metadata()?;
+        let id = file_id(path, &found);
+        let mut kept = lock(&self.kept);
+        if let Some(mapped) = kept.get(path)
+            && mapped.id == id
+            && mapped.len() == found.len()
+        {
+            return Ok(mapped.clone());
+        }
+        kept.remove(path);
+        let mapped = Arc::new(Mapped {
+            id,
+            bytes: map_file(file)?,
+            total: self.bytes.clone(),
+        });
+        let total = self.bytes.fetch_add(mapped.len(), Relaxed) + mapped.len();
+        if cfg!(unix) && total <= self.limit {
+            kept.insert(path.to_owned(), mapped.clone());
+        }
+        Ok(mapped)
+    }
 }

@@ -1,26 +1,24 @@
 //! Where bytes come from: files that are read or mapped, and inputs that can be read only once.
 
 mod local;
-mod mapped;
 mod once;
 pub(crate) mod stream;
 pub(crate) mod unpack;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Cursor, Read, Seek};
+use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use atds_format::ByteSource;
 
 use crate::lock::lock;
-pub(crate) use mapped::Mappings;
+pub(crate) use local::Mappings;
 pub(crate) use once::{OnceInputs, OnceReader, Stop, open_input};
 pub use unpack::Packing;
 
 use local::LocalFile;
-use mapped::MappedFile;
 use stream::Stream;
 use unpack::{HEAD, read_head, unpack};
 
@@ -34,16 +32,20 @@ pub(crate) fn open(
     if let Some(stream) = inputs.take(path)? {
         return Ok(stream);
     }
+    let (file, packing) = open_local(path)?;
+    inputs.packed.note(path, packing);
+    Ok(match packing {
+        Some(_) => Arc::new(Stream::new(path, &inputs.packed, &inputs.stop)),
+        None => Arc::new(LocalFile::new(file, path, mappings)?),
+    })
+}
+
+/// Opens a file in which any place can be read, unless the whole file is packed.
+pub(crate) fn open_local(path: &Path) -> io::Result<(File, Option<Packing>)> {
     let (file, _) = open_input(path)?;
     let mut head = [0; HEAD];
     let len = local::read_at(&file, &mut head, 0)?;
-    let packing = Packing::of_head(&head[..len]);
-    inputs.packed.note(path, packing);
-    Ok(match (packing, mappings) {
-        (Some(_), _) => Arc::new(Stream::new(path, &inputs.packed, &inputs.stop)),
-        (None, Some(mappings)) => Arc::new(MappedFile::new(file, path, mappings)?),
-        (None, None) => Arc::new(LocalFile::new(file, path)?),
-    })
+    Ok((file, Packing::of_head(&head[..len])))
 }
 
 /// The files that are packed as a whole, among those that were opened.
@@ -95,14 +97,4 @@ impl Reading {
             packing,
         })
     }
-}
-
-/// Opens a file in which any place is to be read. With a packing, it can be read from its start only.
-pub(crate) fn open_seekable(
-    path: &Path,
-) -> io::Result<(impl Read + Seek + use<>, Option<Packing>)> {
-    let mut file = File::open(path)?;
-    let packing = Packing::of_head(&read_head(&mut file)?);
-    file.rewind()?;
-    Ok((file, packing))
 }

@@ -84,12 +84,7 @@ impl OnceInputs {
         lock(&self.inputs).keys().cloned().collect()
     }
 
-    /// The input at `path`, if it can be read only once.
-    pub(crate) fn stream(&self, path: &Path) -> Option<Arc<Stream>> {
-        lock(&self.inputs).get(path)?.stream.clone()
-    }
-
-    /// The same, for the iteration that has taken the inputs.
+    /// The input at `path`, if it can be read only once, for the iteration that has taken the inputs.
     ///
     /// # Errors
     /// It has been read.
@@ -108,7 +103,7 @@ impl OnceInputs {
         lock(&self.inputs).contains_key(path)
     }
 
-    /// As [`stream`](Self::stream), to read it before the first iteration does.
+    /// The same, to read it before the first iteration does.
     ///
     /// # Errors
     /// An iteration has taken the input.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::ErrorKind;
 
@@ -66,17 +66,14 @@ pub(crate) fn unpack(
     packing: Packing,
     reader: impl Read + Send + 'static,
 ) -> io::Result<Box<dyn Read + Send>> {
-    let progress = Arc::new(Progress::default());
-    let counted = Counted {
-        reader,
-        progress: progress.clone(),
-    };
+    let read = Arc::new(AtomicU64::new(0));
+    let counted = Counted(reader, read.clone());
     let packed = BufReader::with_capacity(BUFFER, counted);
     let decoder: Box<dyn Read + Send> = match packing {
         #[cfg(feature = "deflate")]
         Packing::Gzip => Box::new(Members {
             member: Some(flate2::bufread::GzDecoder::new(packed)),
-            progress: progress.clone(),
+            read: read.clone(),
         }),
         #[cfg(feature = "zstandard")]
         Packing::Zstandard => Box::new(zstd::stream::read::Decoder::with_buffer(packed)?),
@@ -86,7 +83,7 @@ pub(crate) fn unpack(
     Ok(Box::new(Unpacked {
         packing,
         decoder,
-        progress,
+        read,
     }))
 }
 
@@ -95,7 +92,8 @@ pub(crate) fn unpack(
 struct Members<R> {
     /// `None` after the last one.
     member: Option<flate2::bufread::GzDecoder<R>>,
-    progress: Arc<Progress>,
+    /// Number of packed bytes that were read.
+    read: Arc<AtomicU64>,
 }
 
 #[cfg(feature = "deflate")]
@@ -113,7 +111,7 @@ impl<R: io::BufRead> Read for Members<R> {
                     ended.map(flate2::bufread::GzDecoder::new)
                 }
                 rest => {
-                    let end = self.progress.bytes.load(Relaxed) - rest.len() as u64;
+                    let end = self.read.load(Relaxed) - rest.len() as u64;
                     let message =
                         format!("ends at byte {end} of the file, but more follows: cut it off");
                     return Err(fault(Packing::Gzip, end, message));
@@ -124,28 +122,18 @@ impl<R: io::BufRead> Read for Members<R> {
     }
 }
 
-/// The progress of reading a packed file.
-#[derive(Debug, Default)]
-struct Progress {
-    bytes: AtomicU64,
-    /// Whether reading failed, rather than unpacking.
-    failed: AtomicBool,
-}
-
-struct Counted<R> {
-    reader: R,
-    progress: Arc<Progress>,
-}
+/// Counts the bytes that are read.
+struct Counted<R>(R, Arc<AtomicU64>);
 
 impl<R: Read> Read for Counted<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.reader.read(buffer);
-        match &read {
-            Ok(n) => drop(self.progress.bytes.fetch_add(*n as u64, Relaxed)),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => self.progress.failed.store(true, Relaxed),
-        }
-        read
+        let read = self.0.read(buffer).map_err(|error| match error.kind() {
+            io::ErrorKind::Interrupted => error,
+            // So that it is told from an error of unpacking.
+            _ => io::Error::other(ErrorKind::of_reading(Arc::new(error))),
+        })?;
+        self.1.fetch_add(read as u64, Relaxed);
+        Ok(read)
     }
 }
 
@@ -153,18 +141,18 @@ impl<R: Read> Read for Counted<R> {
 struct Unpacked {
     packing: Packing,
     decoder: Box<dyn Read + Send>,
-    progress: Arc<Progress>,
+    /// Number of packed bytes that were read.
+    read: Arc<AtomicU64>,
 }
 
 impl Read for Unpacked {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.decoder.read(buffer).map_err(|error| {
-            let is_fault = error.get_ref().is_some_and(|inner| inner.is::<ErrorKind>());
-            let is_of_reading = self.progress.failed.load(Relaxed);
-            if is_fault || is_of_reading || error.kind() == io::ErrorKind::Interrupted {
+            let is_known = error.get_ref().is_some_and(|inner| inner.is::<ErrorKind>());
+            if is_known || error.kind() == io::ErrorKind::Interrupted {
                 return error;
             }
-            let read = self.progress.bytes.load(Relaxed);
+            let read = self.read.load(Relaxed);
             fault(self.packing, read, advice(&error.to_string(), read))
         })
     }
