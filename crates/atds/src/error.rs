@@ -280,23 +280,6 @@ impl Error {
         self.place.location = Some(location);
         self
     }
-
-    /// Adds the byte `offset` and the number of the block. A folder has neither.
-    #[cold]
-    pub(crate) fn at(mut self, offset: Option<u64>, block: Option<u64>) -> Self {
-        if !matches!(&self.kind, ErrorKind::Io(error) if is_folder(error)) {
-            self.place.offset = offset;
-            self.place.block = block;
-        }
-        self
-    }
-
-    /// Adds whether the file is packed as a whole.
-    #[cold]
-    pub(crate) fn unpacked(mut self, unpacked: bool) -> Self {
-        self.place.unpacked = unpacked;
-        self
-    }
 }
 
 /// The expected shape, in the message about the shape of a record.

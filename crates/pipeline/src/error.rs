@@ -101,7 +101,7 @@ impl Error {
 
     /// An error of a format or a source in the file at `location`.
     #[cold]
-    pub(crate) fn of_format(error: atds_format::Error, location: &Location) -> Self {
+    pub fn of_format(error: atds_format::Error, location: &Location) -> Self {
         let kind = match error.kind {
             atds_format::ErrorKind::Io(error) => ErrorKind::Io(error),
             atds_format::ErrorKind::Format(error) => ErrorKind::Format(error),

@@ -139,13 +139,10 @@ fn nothing_in(left_out: &[LeftOut]) -> String {
 }
 
 impl ErrorKind {
-    /// The kind of an error in the file at `location`. An error of reading is not Avro's.
+    /// The kind of an error in the file at `location`.
     #[cold]
     pub(crate) fn in_file(self, location: Option<&Location>) -> crate::ErrorKind {
         match self {
-            ErrorKind::Container(avro_block::ErrorKind::Io(error)) => {
-                crate::ErrorKind::of_reading(error)
-            }
             ErrorKind::Container(avro_block::ErrorKind::NotAvro { found: None }) => {
                 let name = location.map(|location| Path::new(location.as_os_str()));
                 let found = name.and_then(Found::by_name);
@@ -163,14 +160,6 @@ fn is_on_way(field: &str, expression: &str) -> bool {
 }
 
 impl Error {
-    #[cold]
-    pub(crate) fn container(error: avro_block::Error, file: &Path) -> Self {
-        let location = Location::from(file);
-        let kind = ErrorKind::Container(error.kind).in_file(Some(&location));
-        let located = Error::new(kind).in_location(location);
-        located.at(Some(error.offset), error.block)
-    }
-
     /// The error, with a hint if its feature was inferred from a sample.
     #[cold]
     pub(crate) fn of_sampled(mut self, sampled: &[Sampled]) -> Self {
@@ -187,16 +176,6 @@ impl Error {
             });
         }
         self
-    }
-
-    /// The error of a fault in a record. The offset counts from the start of the decompressed block.
-    #[cold]
-    pub(crate) fn decode(error: DecodeError) -> Self {
-        let mut located = Error::new(ErrorKind::Decode(error.kind));
-        located.place.decompressed_offset = Some(error.offset as u64);
-        located.place.record = error.record;
-        located.place.field = error.field;
-        located
     }
 
     /// A fault in a message, whose record starts at byte `start`.

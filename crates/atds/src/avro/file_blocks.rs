@@ -4,10 +4,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use avro_block::{
-    Block, BlockIndex, BlockReader, DecompressBuffer, Decompressor, Header, Limits, ReadSource,
-    TrailingBytes,
+    Block, BlockIndex, BlockReader, DecompressBuffer, DecompressError, Decompressor, Header,
+    Limits, ReadSource, TrailingBytes,
 };
 
+use crate::formats::avro::container;
 use crate::limits::HEADER_BUFFER_SIZE;
 use crate::source::{OnceInputs, Packing, Reading, Stop, open_local};
 use crate::tolerate::Lenience;
@@ -61,8 +62,7 @@ impl FileBlocks {
         let (limits, trailing) = framing(lenience);
         let source = ReadSource::new(reader, buffer_size);
         let blocks = BlockReader::from_source(source, limits);
-        let mut blocks =
-            blocks.map_err(|error| Error::container(error, path).unpacked(packing.is_some()))?;
+        let mut blocks = blocks.map_err(|error| in_file(container(error), path, packing))?;
         blocks.set_trailing_bytes(trailing);
         let mut decompressor = Decompressor::new();
         decompressor.set_tolerates_checksums(lenience.tolerate.checksum);
@@ -87,8 +87,8 @@ impl FileBlocks {
         let result =
             self.decompressor
                 .decompress(codec, &block.payload, data, self.max_block_bytes);
-        result
-            .map_err(|error| self.locate(Error::new(avro::ErrorKind::Container(error.into()))))?;
+        let container = |error: DecompressError| avro::ErrorKind::Container(error.into());
+        result.map_err(|error| self.locate(atds_format::Error::format(container(error))))?;
         Ok(true)
     }
 
@@ -99,12 +99,11 @@ impl FileBlocks {
 
     /// Adds the file, and the block that was decompressed last.
     #[cold]
-    pub(crate) fn locate(&self, error: Error) -> Error {
-        let error = error.in_file(&self.path).unpacked(self.packing.is_some());
-        match &self.block {
-            Some(block) => error.at(Some(block.offset), Some(block.index)),
-            None => error,
-        }
+    pub(crate) fn locate(&self, error: atds_format::Error) -> Error {
+        let mut error = in_file(error, &self.path, self.packing);
+        error.place.offset = self.block.as_ref().map(|block| block.offset);
+        error.place.block = self.block.as_ref().map(|block| block.index);
+        error
     }
 
     pub(crate) fn header(&self) -> &Header {
@@ -123,9 +122,15 @@ impl Iterator for FileBlocks {
 
     fn next(&mut self) -> Option<Self::Item> {
         let block = self.blocks.next()?;
-        let unpacked = self.packing.is_some();
-        Some(block.map_err(|error| Error::container(error, &self.path).unpacked(unpacked)))
+        Some(block.map_err(|error| in_file(container(error), &self.path, self.packing)))
     }
+}
+
+#[cold]
+fn in_file(error: atds_format::Error, path: &Path, packing: Option<Packing>) -> Error {
+    let mut error = Error::from(atds_pipeline::Error::of_format(error, &path.into()));
+    error.place.unpacked = packing.is_some();
+    error
 }
 
 /// Reads the header of the file at `path`, and little more. What is read of an input that can be read
@@ -161,7 +166,7 @@ pub(crate) fn whole_index(path: &Path, lenience: &Lenience) -> Result<WholeIndex
     let (limits, trailing) = framing(lenience);
     match BlockIndex::before_damage(file, limits, trailing) {
         Ok((index, None)) => Ok(WholeIndex::Index(index)),
-        Ok((_, Some(error))) | Err(error) => Err(Error::container(error, path)),
+        Ok((_, Some(error))) | Err(error) => Err(in_file(container(error), path, None)),
     }
 }
 

@@ -13,6 +13,7 @@ use crate::avro::file_blocks::FileBlocks;
 use crate::avro::plans::parse_by;
 use crate::builder::{check_depth, check_reading};
 use crate::files::local_path;
+use crate::formats::avro::decode_error;
 use crate::limits::{DEFAULT_READER_BUFFER_SIZE, MAX_BLOCK_BYTES};
 use crate::source::Stop;
 use crate::stats::Tolerated;
@@ -162,8 +163,7 @@ impl Records {
         let record = decode(&self.schema, &self.blocks.data, &mut self.position);
         self.tolerated.replaced_texts += replaced_texts() - replaced;
         let record = record.map_err(|error| {
-            let mut error = Error::decode(error);
-            error.place.record = Some(self.read);
+            let error = decode_error(error, 0).in_record(self.read);
             self.blocks.locate(error)
         })?;
         self.read += 1;
@@ -182,8 +182,8 @@ impl Records {
                 }
                 Some(block) if left > 0 => {
                     let records = block.count;
-                    let error = Error::new(avro::ErrorKind::TrailingBytes { records, left });
-                    return Err(self.blocks.locate(error));
+                    let error = avro::ErrorKind::TrailingBytes { records, left };
+                    return Err(self.blocks.locate(atds_format::Error::format(error)));
                 }
                 _ => {}
             }

@@ -14,6 +14,7 @@ use crate::avro::file_blocks::FileBlocks;
 use crate::avro::inferred::listed;
 use crate::avro::inspect::Seen;
 use crate::avro::plans::parse_text;
+use crate::formats::avro::decode_error;
 use crate::interface::quoted;
 use crate::limits::{
     DEFAULT_READER_BUFFER_SIZE as BUFFER_SIZE, SAMPLE_BLOCKS, SAMPLE_ENOUGH, SAMPLE_FILES,
@@ -157,7 +158,7 @@ impl Sample {
                 // Columns that grow take up to 2.5 times their size.
                 slots.set_room(left / 5 * 2);
                 plan.execute(&blocks.data, 0, rows as usize, &mut slots)
-                    .map_err(|error| blocks.locate(Error::decode(error)))?;
+                    .map_err(|error| blocks.locate(decode_error(error, 0)))?;
             }
             builder.gather().into_iter().for_each(GatherTask::run);
             let batch = builder.finish();

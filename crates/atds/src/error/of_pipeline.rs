@@ -8,7 +8,7 @@ use avro_block::DecompressError;
 
 use crate::avro;
 
-use super::{Error, ErrorKind};
+use super::{Error, ErrorKind, is_folder};
 
 impl From<atds_pipeline::Error> for Error {
     /// The pipeline does not know whether a file is packed as a whole: `unpacked` is false.
@@ -16,8 +16,10 @@ impl From<atds_pipeline::Error> for Error {
     fn from(error: atds_pipeline::Error) -> Self {
         let mut place = error.place;
         let kind = kind(error.kind, place.location.as_ref());
-        let (offset, block) = (place.offset.take(), place.block.take());
-        Error { kind, place }.at(offset, block)
+        if matches!(&kind, ErrorKind::Io(error) if is_folder(error)) {
+            (place.offset, place.block) = (None, None);
+        }
+        Error { kind, place }
     }
 }
 

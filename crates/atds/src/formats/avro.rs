@@ -112,7 +112,7 @@ impl Opened {
 
 /// The error of a container.
 #[cold]
-fn container(error: avro_block::Error) -> Error {
+pub(crate) fn container(error: avro_block::Error) -> Error {
     let mut located = match error.kind {
         avro_block::ErrorKind::Io(error) => Error::new(atds_format::ErrorKind::Io(error)),
         kind => Error::format(avro::ErrorKind::Container(kind)),
@@ -385,8 +385,9 @@ impl Decoder for AvroDecoder {
     }
 }
 
+/// The error of a fault in a record of a block; `first` is the number of the first record that was decoded.
 #[cold]
-fn decode_error(error: avro_decode::DecodeError, first: u64) -> Error {
+pub(crate) fn decode_error(error: avro_decode::DecodeError, first: u64) -> Error {
     let located = match error.kind {
         avro_decode::DecodeErrorKind::NoRoom { needed } => Error::new(ErrorKind::Limit {
             needed: Some(needed as u64),

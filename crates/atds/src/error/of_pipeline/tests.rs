@@ -4,7 +4,6 @@ use std::fmt;
 use std::io;
 
 use atds_pipeline::{Error as Theirs, ErrorKind as Kind};
-use avro_block::Error as ContainerError;
 use tensor_batch::RowShape;
 
 use super::*;
@@ -59,7 +58,7 @@ fn each_kind_reads_as_the_facades_own() {
             Kind::Thread(Arc::new(io::ErrorKind::WouldBlock.into())),
             "a thread could not be started: operation would block".to_owned(),
         ),
-        (io(of_unpacking()), unpacking.clone()),
+        (io(of_unpacking()), unpacking),
         (
             io(io::Error::other(ErrorKind::FileShrank {
                 before: 10,
@@ -78,11 +77,6 @@ fn each_kind_reads_as_the_facades_own() {
             format(container(avro_block::ErrorKind::Empty)),
             "the file is empty".to_owned(),
         ),
-        (
-            format(container(io::Error::from(io::ErrorKind::TimedOut))),
-            "timed out".to_owned(),
-        ),
-        (format(container(of_unpacking())), unpacking),
         (format(Torn), "the line is torn".to_owned()),
         (
             Kind::TooManyRecords {
@@ -124,10 +118,7 @@ fn each_kind_reads_as_the_facades_own() {
 #[test]
 fn errors_inside_errors_keep_their_kinds() {
     let kind = |kind| Error::from(Theirs::new(kind)).kind;
-    let unpack = [io(of_unpacking()), format(container(of_unpacking()))];
-    for theirs in unpack {
-        assert!(matches!(kind(theirs), ErrorKind::Unpack { .. }));
-    }
+    assert!(matches!(kind(io(of_unpacking())), ErrorKind::Unpack { .. }));
     let other = io::Error::other(ErrorKind::Cancelled);
     assert!(matches!(kind(io(other)), ErrorKind::Cancelled));
     assert!(matches!(
@@ -154,25 +145,14 @@ fn errors_inside_errors_keep_their_kinds() {
     assert!(torn.is::<Torn>());
 }
 
-/// An error of a container reads the same, whether the pipeline or another reader found it.
 #[test]
-fn an_error_of_a_container_is_that_of_other_readers() {
-    let not_avro = avro_block::ErrorKind::NotAvro { found: None };
-    let reading = |kind: io::ErrorKind| avro_block::ErrorKind::from(io::Error::from(kind));
-    let kinds = [
-        (not_avro.clone(), "x.br"),
-        (not_avro, "x.avro"),
-        (avro_block::ErrorKind::BlockChanged, "x.avro"),
-        (reading(io::ErrorKind::TimedOut), "x.avro"),
-        (reading(io::ErrorKind::IsADirectory), "folder"),
-        (of_unpacking().into(), "x.avro.gz"),
-    ];
-    for (kind, file) in kinds {
-        let found = Error::from(located(format(container(kind.clone())), file));
-        let expected = Error::container(ContainerError::new(kind, 9, Some(2)), file.as_ref());
-        assert_eq!(found.to_string(), expected.to_string());
-        assert_eq!(found.place, expected.place, "{found}");
-    }
+fn a_folder_has_no_blocks() {
+    let folder = io(io::Error::from(io::ErrorKind::IsADirectory));
+    let error = Error::from(located(folder, "folder"));
+    assert_eq!(
+        error.to_string(),
+        "folder: it is a folder: give a file that is in it"
+    );
 }
 
 #[test]
