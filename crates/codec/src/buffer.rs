@@ -39,18 +39,6 @@ impl DecompressBuffer {
         self.len = 0;
     }
 
-    /// Replaces the contents with a copy of `bytes`.
-    ///
-    /// # Errors
-    /// [`DecompressError::OutOfMemory`].
-    pub fn assign(&mut self, bytes: &[u8]) -> Result<(), DecompressError> {
-        self.len = 0;
-        self.grow_to(bytes.len(), usize::MAX)?;
-        self.memory.0[..bytes.len()].copy_from_slice(bytes);
-        self.len = bytes.len();
-        Ok(())
-    }
-
     /// Gives back the memory after the contents. Nothing is copied if it is large.
     pub fn shrink_to_fit(&mut self) {
         self.memory.0.truncate(self.len);

@@ -114,7 +114,7 @@ impl Opened {
 #[cold]
 pub(crate) fn container(error: avro_block::Error) -> Error {
     let mut located = match error.kind {
-        avro_block::ErrorKind::Io(error) => Error::new(atds_format::ErrorKind::Io(error)),
+        avro_block::ErrorKind::Io(error) => Error::new(ErrorKind::Io(error)),
         kind => Error::format(avro::ErrorKind::Container(kind)),
     };
     located.place.block = error.block;
@@ -254,7 +254,6 @@ struct AvroScratch {
     decompressor: Decompressor,
     /// Decompressed bytes of the last block, for 1024 of its payload.
     ratio: usize,
-    buffers: Vec<DecompressBuffer>,
     plan: avro_decode::Scratch,
 }
 
@@ -291,34 +290,28 @@ impl Decoder for AvroDecoder {
         let AvroScratch {
             decompressor,
             ratio,
-            buffers,
             ..
         } = scratch.get();
         let pool = &self.file.format.buffers;
-        let mut unused = lock(&pool.0);
-        buffers.extend(
-            jobs.iter()
-                .map(|job| unused.take(payload(job.parts).len() * *ratio / 1024)),
-        );
-        drop(unused);
+        let len = |job: &PrepareJob<'_>| payload(job.parts).len() * *ratio / 1024;
+        let mut buffers: Vec<_> = jobs.iter().map(|job| pool.take(len(job))).collect();
         decompressor.set_tolerates_checksums(self.file.format.lenience.tolerate.checksum);
         let bad_checksums = decompressor.bad_checksums();
-        let work = jobs.iter().zip(buffers.iter_mut());
+        let work = jobs.iter().zip(&mut buffers);
         let mut work: Vec<_> = work
             .map(|(job, buffer)| DecompressJob::new(payload(job.parts), buffer, job.limit))
             .collect();
         decompressor.decompress_many(self.file.codec, &mut work);
         let results: Vec<_> = work.into_iter().map(|job| job.result).collect();
-        for ((job, result), buffer) in jobs.iter_mut().zip(results).zip(buffers.drain(..)) {
-            if result.is_ok() {
-                *ratio = (buffer.len() * 1024)
-                    .checked_div(payload(job.parts).len())
-                    .unwrap_or(0);
-            }
-            job.result = match result.and_then(|_| pool.fit(buffer)) {
-                Ok(buffer) => Ok((pool.prepared(buffer), Tally::default())),
+        for ((job, result), buffer) in jobs.iter_mut().zip(results).zip(buffers) {
+            job.result = match result {
+                Ok(_) => {
+                    let ratio_now = (buffer.len() * 1024).checked_div(payload(job.parts).len());
+                    *ratio = ratio_now.unwrap_or(0);
+                    Ok((pool.prepared(buffer), Tally::default()))
+                }
                 Err(DecompressError::TooLarge { .. }) => {
-                    Err(Error::new(atds_format::ErrorKind::Limit { needed: None }))
+                    Err(Error::new(ErrorKind::Limit { needed: None }))
                 }
                 Err(error) => Err(Error::format(avro::ErrorKind::Container(error.into()))),
             };
@@ -438,41 +431,22 @@ struct DecompressedBlock {
 
 impl Drop for DecompressedBlock {
     fn drop(&mut self) {
-        let buffer = std::mem::take(&mut self.buffer);
-        let mut buffers = lock(&self.pool.0);
-        buffers.used -= buffer.capacity();
-        buffers.give_back(buffer);
+        self.pool.give_back(std::mem::take(&mut self.buffer));
     }
 }
 
-/// Buffers of decompressed blocks that are not used.
+/// Buffers of decompressed blocks that are not used, in the order in which they were given back.
 #[derive(Debug)]
-pub(crate) struct BufferPool(Mutex<Buffers>);
-
-#[derive(Debug, Default)]
-struct Buffers {
-    buffers: VecDeque<DecompressBuffer>,
-    /// What they take in bytes.
-    bytes: usize,
-    /// Bytes of the buffers that hold blocks, and the most of them at a time.
-    used: usize,
-    most_used: usize,
-    /// The most bytes of unused buffers that are kept.
-    most_unused: usize,
+pub(crate) struct BufferPool {
+    unused: Mutex<VecDeque<DecompressBuffer>>,
+    most_bytes: usize,
 }
 
-/// Bytes of unused buffers that are kept at most. With those that are used they are never more than
-/// were used at a time. They do not count, so they are a small part of the memory limit, too.
-const MAX_UNUSED_BYTES: usize = 32 << 20;
+/// The most unused buffers, and their bytes. They do not count, so they are a small part of the memory
+/// limit, too.
+const MAX_UNUSED: usize = 32;
+const MAX_UNUSED_BYTES: u64 = 32 << 20;
 const UNUSED_SHARE: u64 = 64;
-
-/// The capacity in bytes of a buffer that is shrunk where it is too large. A smaller one is used again
-/// as it is.
-const LARGE_BUFFER: usize = 4 << 20;
-
-/// Number of buffers that are looked at for one that fits: those that were used last, whose memory is
-/// still in a cache.
-const LOOKED_AT: usize = 16;
 
 /// The largest capacity of a buffer that holds a block of `len` bytes. So the memory of a block depends
 /// on its size alone, and not on the buffers that are free.
@@ -482,69 +456,41 @@ fn most_capacity(len: usize) -> usize {
 
 impl BufferPool {
     pub(crate) fn new(memory_limit: u64) -> Self {
-        let share = usize::try_from(memory_limit / UNUSED_SHARE).unwrap_or(usize::MAX);
-        BufferPool(Mutex::new(Buffers {
-            most_unused: MAX_UNUSED_BYTES.min(share),
-            ..Buffers::default()
-        }))
+        BufferPool {
+            unused: Mutex::default(),
+            most_bytes: MAX_UNUSED_BYTES.min(memory_limit / UNUSED_SHARE) as usize,
+        }
+    }
+
+    /// A buffer for `len` bytes: a new one if none is large enough and not too large. The one that was
+    /// used last may still be in a cache.
+    fn take(&self, len: usize) -> DecompressBuffer {
+        let mut unused = lock(&self.unused);
+        let fits =
+            |buffer: &DecompressBuffer| (len..=most_capacity(len)).contains(&buffer.capacity());
+        let found = unused.iter().rposition(fits);
+        found.and_then(|at| unused.remove(at)).unwrap_or_default()
     }
 
     /// The block that was decompressed into `buffer`, which returns to the pool after it.
-    fn prepared(self: &Arc<Self>, buffer: DecompressBuffer) -> Prepared {
+    fn prepared(self: &Arc<Self>, mut buffer: DecompressBuffer) -> Prepared {
         let (bytes, memory_bytes) = (buffer.len(), most_capacity(buffer.len()));
-        lock(&self.0).add_used(buffer.capacity());
+        if buffer.capacity() > memory_bytes {
+            buffer.shrink_to_fit();
+        }
         let pool = self.clone();
         Prepared::of_value(DecompressedBlock { buffer, pool }, bytes, memory_bytes)
     }
 
-    /// The same bytes in a buffer that is not much larger.
-    fn fit(&self, mut buffer: DecompressBuffer) -> Result<DecompressBuffer, DecompressError> {
-        if buffer.capacity() <= most_capacity(buffer.len()) {
-            return Ok(buffer);
-        }
-        if buffer.capacity() >= LARGE_BUFFER {
-            buffer.shrink_to_fit();
-            return Ok(buffer);
-        }
-        let mut fitting = lock(&self.0).take(buffer.len());
-        fitting.assign(&buffer)?;
-        lock(&self.0).give_back(buffer);
-        Ok(fitting)
-    }
-}
-
-impl Buffers {
-    fn add_used(&mut self, bytes: usize) {
-        self.used += bytes;
-        self.most_used = self.most_used.max(self.used);
-        self.trim();
-    }
-
-    fn give_back(&mut self, buffer: DecompressBuffer) {
-        self.bytes += buffer.capacity();
-        self.buffers.push_back(buffer);
-        self.trim();
-    }
-
-    /// Lets the buffers go that were not used for longest.
-    fn trim(&mut self) {
-        let most = self.most_unused.min(self.most_used - self.used);
-        while self.bytes > most
-            && let Some(oldest) = self.buffers.pop_front()
+    /// Keeps the buffer, and lets those go that were not used for longest.
+    fn give_back(&self, buffer: DecompressBuffer) {
+        let mut unused = lock(&self.unused);
+        unused.push_back(buffer);
+        let mut bytes: usize = unused.iter().map(DecompressBuffer::capacity).sum();
+        while (unused.len() > MAX_UNUSED || bytes > self.most_bytes)
+            && let Some(oldest) = unused.pop_front()
         {
-            self.bytes -= oldest.capacity();
+            bytes -= oldest.capacity();
         }
-    }
-
-    /// A buffer for `len` bytes: a new one if none is large enough and not too large.
-    fn take(&mut self, len: usize) -> DecompressBuffer {
-        let from = self.buffers.len().saturating_sub(LOOKED_AT);
-        let fits =
-            |buffer: &DecompressBuffer| (len..=most_capacity(len)).contains(&buffer.capacity());
-        let found = self.buffers.range(from..).rposition(fits);
-        let found = found.and_then(|at| self.buffers.remove(from + at));
-        let buffer = found.unwrap_or_default();
-        self.bytes -= buffer.capacity();
-        buffer
     }
 }
