@@ -40,26 +40,24 @@ impl fmt::Display for NothingFound {
 /// The contents of a folder in which a search has found no files.
 #[cold]
 pub(super) fn in_folder(folder: &Path, recursive: bool, search: &Search) -> NothingFound {
-    let mut below = Below::default();
-    below.look(folder, 0);
-    below.hidden.add(&search.hidden);
-    let (names, names_below) = (&below.names, &below.names_below);
-    let mut inside = Vec::new();
-    if recursive && !names_below.is_empty() {
-        let all = [&names[..], names_below].concat();
-        inside.push(format!("**/{}", common_pattern(&all)));
+    let mut there = Contents::default();
+    there.look(folder, 0);
+    there.hidden.0.extend(search.hidden.0.iter().cloned());
+    let (mut names, mut patterns) = (there.names.clone(), Vec::new());
+    if recursive {
+        names.append(&mut there.below);
+        patterns.extend(pattern_for(&names).map(|names| format!("**/{names}")));
     } else {
-        inside.extend(below.pattern_below());
-        inside.extend((!names.is_empty()).then(|| common_pattern(names)));
+        patterns.extend(there.pattern_below());
+        patterns.extend(pattern_for(&names));
     }
-    let counted_below = if recursive { names_below.len() } else { 0 };
-    let there = [
-        (below.folders, "folder", ""),
-        (names.len() + counted_below, "file", " without .avro"),
+    let counts = [
+        (there.folders, "folder", ""),
+        (names.len(), "file", " without .avro"),
     ];
-    let suggestions = inside.iter().map(|inside| join(folder, inside)).collect();
-    let mut found = explain(true, &there, &below.hidden, search, suggestions);
-    if below.avro_below {
+    let suggestions = patterns.iter().map(|inside| join(folder, inside)).collect();
+    let mut found = explain(true, &counts, &there.hidden, search, suggestions);
+    if there.below.iter().any(is_avro) {
         found.explanation += ", or set `recursive`";
     }
     found
@@ -82,24 +80,25 @@ pub(super) fn of_pattern(
             format!(": there is no folder {}", quoted(folder.to_string_lossy()))
         }
         (None, None) => {
-            let mut below = Below::default();
-            let mut folders = search.folders.len();
+            let mut there = Contents::default();
             for folder in &search.folders {
-                below.look(folder, 0);
+                there.look(folder, 0);
             }
-            let (mut beside, mut suggestion) = (0, None);
-            if folders > 0 {
+            let (mut folders, mut beside) = (search.folders.len(), 0);
+            let suggestion = if folders > 0 {
                 let pattern = given.to_string_lossy();
                 let pattern = pattern.trim_end_matches('/');
-                suggestion = below.pattern().map(|inside| format!("{pattern}/{inside}"));
+                there.pattern().map(|inside| format!("{pattern}/{inside}"))
             } else if is_simple {
-                below.look(start, 0);
-                (folders, beside) = (below.folders, below.names.len());
-                suggestion = below.pattern().map(|inside| join(start, &inside));
-            }
-            let there = [(folders, "folder", ""), (beside, "other file", "")];
+                there.look(start, 0);
+                (folders, beside) = (there.folders, there.names.len());
+                there.pattern().map(|inside| join(start, &inside))
+            } else {
+                None
+            };
+            let counts = [(folders, "folder", ""), (beside, "other file", "")];
             let suggestions = suggestion.into_iter().collect();
-            return explain(false, &there, &search.hidden, search, suggestions);
+            return explain(false, &counts, &search.hidden, search, suggestions);
         }
     };
     NothingFound {
@@ -112,7 +111,7 @@ pub(super) fn of_pattern(
 /// suggested if nothing else is.
 fn explain(
     is_folder: bool,
-    there: &[(usize, &str, &str)],
+    counts: &[(usize, &str, &str)],
     hidden: &Hidden,
     search: &Search,
     mut suggestions: Vec<String>,
@@ -120,8 +119,8 @@ fn explain(
     if suggestions.is_empty() {
         suggestions.extend(search.hidden.pattern());
     }
-    let there = there.iter().filter(|(count, ..)| *count > 0);
-    let there: Vec<_> = there
+    let counts = counts.iter().filter(|(count, ..)| *count > 0);
+    let there: Vec<_> = counts
         .map(|(count, what, which)| counted(*count, what) + which)
         .collect();
     let quoted: Vec<_> = suggestions.iter().map(quoted).collect();
@@ -146,36 +145,28 @@ fn explain(
     }
 }
 
-/// Hidden files and folders that were passed over.
+/// Hidden files and folders that were passed over: each after whether it is a folder.
 #[derive(Debug, Default)]
-pub(super) struct Hidden {
-    pub(super) files: BTreeSet<PathBuf>,
-    pub(super) folders: BTreeSet<PathBuf>,
-}
+pub(super) struct Hidden(pub(super) BTreeSet<(bool, PathBuf)>);
 
 impl Hidden {
-    pub(super) fn add(&mut self, other: &Hidden) {
-        self.files.extend(other.files.iter().cloned());
-        self.folders.extend(other.folders.iter().cloned());
-    }
-
     /// A description, if there are any.
     pub(super) fn in_words(&self) -> Option<String> {
-        let first = self.files.first().or_else(|| self.folders.first())?;
-        let counts = [
-            (self.files.len(), "hidden file"),
-            (self.folders.len(), "hidden folder"),
-        ];
+        let (_, first) = self.0.first()?;
+        let folders = self.0.iter().filter(|(is_folder, _)| *is_folder).count();
+        let files = self.0.len() - folders;
+        let counts = [(files, "hidden file"), (folders, "hidden folder")];
         let words = counts.into_iter().filter(|(count, _)| *count > 0);
         let words: Vec<_> = words.map(|(count, what)| counted(count, what)).collect();
-        let skipped = skipped(self.files.len() + self.folders.len(), first)?;
+        let skipped = skipped(self.0.len(), first)?;
         Some(format!("{} {skipped}", words.join(" and ")))
     }
 
     /// A pattern for the files in the folder of the first, whose names begin as its does.
     fn pattern(&self) -> Option<String> {
-        let folder = self.files.first()?.parent()?;
-        let files = self.files.iter();
+        let files = self.0.iter().filter(|(is_folder, _)| !is_folder);
+        let mut files = files.map(|(_, file)| file).peekable();
+        let folder = files.peek()?.parent()?;
         let files = files.filter(|file| file.parent() == Some(folder));
         let names = files.filter_map(|file| Some(file.file_name()?.to_string_lossy().into_owned()));
         let mut names: Vec<String> = names.collect();
@@ -205,66 +196,64 @@ fn skipped(count: usize, first: &Path) -> Option<String> {
 
 /// The contents of a folder and of the folders below it.
 #[derive(Default)]
-struct Below {
+struct Contents {
     /// Folders in the folder itself.
     folders: usize,
-    /// Names of the files in the folder itself.
+    /// Names of the files in the folder itself, and in folders below.
     names: Vec<String>,
-    /// Names of the files in folders below, without names that end in `.avro`.
-    names_below: Vec<String>,
-    /// Whether there are `.avro` files in the folder itself, and below.
-    avro_here: bool,
-    avro_below: bool,
+    below: Vec<String>,
     /// Hidden files and folders in the folder itself.
     hidden: Hidden,
     looked_into: usize,
 }
 
-impl Below {
+impl Contents {
     /// Reads a folder and the folders below it. Unreadable folders count as empty.
     fn look(&mut self, folder: &Path, depth: usize) {
         self.looked_into += 1;
         for entry in entries(folder).unwrap_or_default() {
             let path = folder.join(&entry.name);
-            let name = entry.name.to_string_lossy().into_owned();
             match (is_hidden(&entry.name), entry.is_folder) {
                 (true, _) if depth > 0 => {}
-                (true, true) => drop(self.hidden.folders.insert(path)),
-                (true, false) => drop(self.hidden.files.insert(path)),
+                (true, is_folder) => drop(self.hidden.0.insert((is_folder, path))),
                 (false, true) => {
                     self.folders += usize::from(depth == 0);
                     if !entry.is_link && self.looked_into < MAX_FOLDERS {
                         self.look(&path, depth + 1);
                     }
                 }
-                (false, false) if depth == 0 => {
-                    self.avro_here |= name.ends_with(".avro");
-                    self.names.push(name);
+                (false, false) => {
+                    let names = [&mut self.names, &mut self.below];
+                    let name = entry.name.to_string_lossy().into_owned();
+                    names[depth.min(1)].push(name);
                 }
-                (false, false) if name.ends_with(".avro") => self.avro_below = true,
-                (false, false) => self.names_below.push(name),
             }
         }
     }
 
     /// A pattern for the files in a folder or below, relative to the folder.
     fn pattern(&self) -> Option<String> {
-        if self.avro_here {
-            Some("*.avro".to_owned())
-        } else if self.avro_below || self.names.is_empty() {
-            self.pattern_below()
-        } else {
-            Some(common_pattern(&self.names))
-        }
+        let is_below = !self.names.iter().any(is_avro) && self.below.iter().any(is_avro);
+        let here = pattern_for(&self.names).filter(|_| !is_below);
+        here.or_else(|| self.pattern_below())
     }
 
     /// A pattern for the files below a folder, relative to the folder.
     fn pattern_below(&self) -> Option<String> {
-        if self.avro_below {
-            return Some("**/*.avro".to_owned());
-        }
-        let below = &self.names_below;
-        (!below.is_empty()).then(|| format!("**/{}", common_pattern(below)))
+        Some(format!("**/{}", pattern_for(&self.below)?))
+    }
+}
+
+fn is_avro(name: &String) -> bool {
+    name.ends_with(".avro")
+}
+
+/// A pattern for files: `*.avro`, if some have such names.
+fn pattern_for(names: &[String]) -> Option<String> {
+    match names {
+        [] => None,
+        names if names.iter().any(is_avro) => Some("*.avro".to_owned()),
+        names => Some(common_pattern(names)),
     }
 }
 

@@ -174,10 +174,8 @@ impl Search {
                     }
                     if !is_hidden(&entry.name) || pattern.as_str().starts_with(['.', '_']) {
                         self.below(&next, rest)?;
-                    } else if entry.is_folder && !rest.is_empty() {
-                        self.hidden.folders.insert(next);
-                    } else if !entry.is_folder && rest.is_empty() {
-                        self.hidden.files.insert(next);
+                    } else if entry.is_folder != rest.is_empty() {
+                        self.hidden.0.insert((entry.is_folder, next));
                     }
                 }
                 Ok(())
@@ -191,7 +189,7 @@ impl Search {
                 for entry in entries(path)?.into_iter().filter(|entry| entry.is_folder) {
                     let next = path.join(&entry.name);
                     if is_hidden(&entry.name) {
-                        self.hidden.folders.insert(next);
+                        self.hidden.0.insert((true, next));
                     } else if entry.is_link {
                         self.links.push((next, parts.len()));
                     } else {
