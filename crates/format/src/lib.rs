@@ -20,5 +20,5 @@ pub use location::Location;
 pub use place::Place;
 pub use push_buffer::PushBuffer;
 pub use scratch::Scratch;
-pub use source::{Access, BufferPool, ByteSource, CancelFlag, Completion, ReadBuffer};
+pub use source::{Access, BufferPool, ByteSource, Completion, ReadBuffer};
 pub use tally::{Tally, Tolerated};

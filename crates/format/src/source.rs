@@ -2,7 +2,7 @@ use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
 
 use bytes::Bytes;
 
@@ -61,7 +61,7 @@ pub enum Access {
 /// The answer to a read.
 pub struct Completion {
     done: Box<dyn FnOnce(io::Result<Bytes>) + Send>,
-    cancelled: CancelFlag,
+    cancelled: Arc<AtomicBool>,
 }
 
 impl Completion {
@@ -69,48 +69,26 @@ impl Completion {
     pub fn new(done: impl FnOnce(io::Result<Bytes>) + Send + 'static) -> Self {
         Completion {
             done: Box::new(done),
-            cancelled: CancelFlag::default(),
+            cancelled: Arc::default(),
         }
     }
 
-    /// Sets the flag that says that nobody waits for the answer any more.
+    /// Gives the flag that is true once nobody waits for the answer any more.
     #[must_use]
-    pub fn cancelled_by(mut self, flag: CancelFlag) -> Self {
+    pub fn cancelled_by(mut self, flag: Arc<AtomicBool>) -> Self {
         self.cancelled = flag;
         self
     }
 
-    /// The flag that says that nobody waits for the answer any more. A source that waits for another
-    /// program looks at it now and then, and answers with an error once it is set.
-    pub fn cancelled(&self) -> &CancelFlag {
+    /// The flag that is true once nobody waits for the answer any more. A source that waits for another
+    /// program looks at it now and then, and answers with an error once it is true.
+    pub fn cancelled(&self) -> &Arc<AtomicBool> {
         &self.cancelled
     }
 
     /// Answers the read.
     pub fn complete(self, answer: io::Result<Bytes>) {
         (self.done)(answer);
-    }
-}
-
-/// A flag that cancels what its holders do. Clones are one flag.
-#[derive(Clone, Debug, Default)]
-pub struct CancelFlag(Arc<AtomicBool>);
-
-impl CancelFlag {
-    /// Sets the flag, for good.
-    pub fn set(&self) {
-        self.0.store(true, Relaxed);
-    }
-
-    /// Whether the flag is set.
-    pub fn is_set(&self) -> bool {
-        self.0.load(Relaxed)
-    }
-}
-
-impl From<Arc<AtomicBool>> for CancelFlag {
-    fn from(flag: Arc<AtomicBool>) -> Self {
-        CancelFlag(flag)
     }
 }
 

@@ -15,11 +15,11 @@ mod working;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError, Weak};
 use std::task::Poll;
 use std::time::Duration;
 
-use atds_format::CancelFlag;
 use atds_sched::Costs;
 use tensor_batch::Batch;
 
@@ -82,7 +82,7 @@ pub(crate) struct Flow {
     batches_changed: Condvar,
     /// Wakes workers that wait for a prepare.
     prepared_changed: Condvar,
-    pub(crate) cancel: CancelFlag,
+    pub(crate) cancel: Arc<AtomicBool>,
     pub(crate) counters: Arc<Counters>,
     /// Wakes workers that wait for batches before theirs, or for the consumer to take some.
     turn_changed: Condvar,
@@ -204,7 +204,7 @@ impl Flow {
             room_changed: Condvar::new(),
             batches_changed: Condvar::new(),
             prepared_changed: Condvar::new(),
-            cancel: CancelFlag::default(),
+            cancel: Arc::default(),
             counters: Arc::new(counters),
             turn_changed: Condvar::new(),
             memory,
@@ -217,7 +217,7 @@ impl Flow {
 
     /// Ends all waiting, for good.
     pub(crate) fn stop(&self) {
-        self.cancel.set();
+        self.cancel.store(true, Relaxed);
         // Locked so that no thread is between its check and its wait.
         let mut state = self.lock();
         let queue = std::mem::take(&mut state.queue);
@@ -241,7 +241,7 @@ impl Flow {
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
-        self.cancel.is_set()
+        self.cancel.load(Relaxed)
     }
 
     // The consumer.

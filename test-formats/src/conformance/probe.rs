@@ -6,9 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use atds_format::{
-    Access, BlockDesc, Blocks, ByteSource, CancelFlag, Completion, Decoded, Decoder, Error,
-    FileInfo, Format, Location, Match, Next, Pos, PrepareJob, Prepared, ReadBuffer, Scratch, Tally,
-    Upcoming,
+    Access, BlockDesc, Blocks, ByteSource, Completion, Decoded, Decoder, Error, FileInfo, Format,
+    Location, Match, Next, Pos, PrepareJob, Prepared, ReadBuffer, Scratch, Tally, Upcoming,
 };
 use bytes::Bytes;
 use tensor_batch::RowSlots;
@@ -218,7 +217,7 @@ impl ByteSource for ProbeSource {
 
     fn read(&self, range: Range<u64>, buffer: ReadBuffer, done: Completion) {
         let done = match self.fault {
-            Some(Fault::ForgetCancel) => done.cancelled_by(CancelFlag::default()),
+            Some(Fault::ForgetCancel) => done.cancelled_by(Arc::default()),
             Some(Fault::LoseSourceError) => Completion::new(move |answer| {
                 done.complete(Ok(answer.unwrap_or_default()));
             }),

@@ -230,7 +230,7 @@ impl ByteSource for Endless {
             return reads.push(done);
         }
         // As a source does that waits for another program.
-        while !done.cancelled().is_set() && !unanswered.gives_up.load(Relaxed) {
+        while !done.cancelled().load(Relaxed) && !unanswered.gives_up.load(Relaxed) {
             thread::sleep(Duration::from_millis(1));
         }
         done.complete(Err(io::Error::other("reading was cancelled")));

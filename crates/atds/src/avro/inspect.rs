@@ -132,7 +132,7 @@ impl InspectOptions {
     fn stop(&self) -> Stop {
         self.cancelled
             .clone()
-            .map_or_else(Stop::default, |flag| Stop::when(flag.into()))
+            .map_or_else(Stop::default, Stop::when)
     }
 
     /// The blocks of a file.

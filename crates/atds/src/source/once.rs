@@ -8,10 +8,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs::{File, FileType, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
-
-use atds_format::CancelFlag;
 
 use super::PackedFiles;
 use super::stream::Stream;
@@ -141,14 +140,14 @@ fn taken(input: &'static str, path: &Path) -> Error {
 /// A handle that cancels the reading of inputs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stop {
-    cancelled: CancelFlag,
+    cancelled: Arc<AtomicBool>,
     /// The flag of the iteration that reads.
-    iteration: Arc<OnceLock<CancelFlag>>,
+    iteration: Arc<OnceLock<Arc<AtomicBool>>>,
 }
 
 impl Stop {
     /// Stops once `cancelled` is set.
-    pub(crate) fn when(cancelled: CancelFlag) -> Self {
+    pub(crate) fn when(cancelled: Arc<AtomicBool>) -> Self {
         Stop {
             cancelled,
             iteration: Arc::default(),
@@ -161,16 +160,17 @@ impl Stop {
     }
 
     pub(crate) fn cancel(&self) {
-        self.cancelled.set();
+        self.cancelled.store(true, Relaxed);
     }
 
     /// Stops once `flag`, that of the iteration that reads, is set.
-    pub(super) fn follow(&self, flag: &CancelFlag) {
+    pub(super) fn follow(&self, flag: &Arc<AtomicBool>) {
         self.iteration.get_or_init(|| flag.clone());
     }
 
     fn is_set(&self) -> bool {
-        self.cancelled.is_set() || self.iteration.get().is_some_and(CancelFlag::is_set)
+        let is_set = |flag: &Arc<AtomicBool>| flag.load(Relaxed);
+        is_set(&self.cancelled) || self.iteration.get().is_some_and(is_set)
     }
 }
 
