@@ -351,7 +351,7 @@ impl DatasetBuilder {
             plans: Arc::new(plans),
             schemas: schemas.into(),
             left_out: inferred.left_out,
-            sampled: [self.sampled, inferred.sampled].concat().into(),
+            sampled: [self.sampled, inferred.sampled].concat(),
             caches: Arc::new(SharedCaches::new(self.run.pipeline.memory_limit)),
             run: self.run,
             inputs,

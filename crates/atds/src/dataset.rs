@@ -14,13 +14,13 @@ use avro_decode::{LeftOut, Sampled};
 use tensor_batch::{Batch, BatchSpec};
 
 use crate::Error;
-use crate::avro::file_blocks::{WholeIndex, count_packed, whole_index};
+use crate::avro::file_blocks::{FileBlocks, whole_index};
 use crate::avro::plans::Plans;
 use crate::avro::schema::FileSchemas;
-use crate::formats::avro::{AvroFormat, BufferPool};
+use crate::formats::avro::BufferPool;
 use crate::iteration::IterationFiles;
 use crate::lock::lock;
-use crate::source::{Mappings, OnceInputs, Packing};
+use crate::source::{Mappings, OnceInputs, Stop};
 use crate::stats::{Stats, StatsHandle};
 use crate::tolerate::Lenience;
 
@@ -56,7 +56,7 @@ pub(crate) struct Settings {
     pub(crate) schemas: Arc<FileSchemas>,
     pub(crate) left_out: Vec<LeftOut>,
     /// The features that are dense by a sample.
-    pub(crate) sampled: Arc<[Sampled]>,
+    pub(crate) sampled: Vec<Sampled>,
     pub(crate) run: RunOptions,
     pub(crate) inputs: Arc<OnceInputs>,
     pub(crate) caches: Arc<SharedCaches>,
@@ -176,32 +176,33 @@ impl Dataset {
         self.settings.inputs.refuse(reason)?;
         let (mut is_logged, run) = (false, &self.settings.run);
         let count = |path: &PathBuf| match whole_index(path, &run.lenience)? {
-            WholeIndex::Index(index) => Ok(index.records()),
-            WholeIndex::Packed(packing) => self.count_packed(path, packing, &mut is_logged),
+            Some(index) => Ok(index.records()),
+            None => self.count_packed(path, &mut is_logged),
         };
         self.files().iter().map(count).collect()
     }
 
     /// The records of a packed file, counted once.
-    fn count_packed(
-        &self,
-        path: &Path,
-        packing: Packing,
-        is_logged: &mut bool,
-    ) -> Result<u64, Error> {
-        let counts = &self.settings.caches.file_counts;
-        if let Some(records) = lock(counts).get(path).copied() {
-            return Ok(records);
+    fn count_packed(&self, path: &Path, is_logged: &mut bool) -> Result<u64, Error> {
+        let (counts, run) = (&self.settings.caches.file_counts, &self.settings.run);
+        if let Some(records) = lock(counts).get(path) {
+            return Ok(*records);
         }
-        if !std::mem::replace(is_logged, true) {
+        let read_size = run.pipeline.read_size;
+        let blocks = FileBlocks::open(path, read_size, &run.lenience, &Stop::default())?;
+        if let Some(packing) = blocks.packing
+            && !std::mem::replace(is_logged, true)
+        {
             log::warn!(
                 "{}: the whole file is packed as {packing}, so that counting its records takes \
                  as long as reading it; this is done once for the data set",
                 path.display()
             );
         }
-        let run = &self.settings.run;
-        let records = count_packed(path, run.pipeline.read_size, &run.lenience)?;
+        let mut records = 0u64;
+        for block in blocks {
+            records = records.saturating_add(block?.count);
+        }
         lock(counts).insert(path.to_owned(), records);
         Ok(records)
     }
@@ -346,32 +347,18 @@ pub struct Batches {
 
 impl fmt::Debug for Batches {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let stats = self.stats();
         f.debug_struct("Batches")
-            .field("steps", &stats.steps)
-            .field("records", &stats.records)
+            .field("batches", &self.batches)
             .field("is_over", &self.is_over)
             .finish_non_exhaustive()
     }
 }
 
 impl Batches {
-    fn start(settings: &Settings, epochs: impl Iterator<Item = u64> + Send + 'static) -> Self {
+    fn start(settings: &Arc<Settings>, epochs: impl Iterator<Item = u64> + Send + 'static) -> Self {
         let (caches, run) = (&settings.caches, &settings.run);
         let failed = settings.inputs.claim().err();
-        let files = Arc::new(IterationFiles {
-            files: settings.files.clone(),
-            sampled: settings.sampled.clone(),
-            format: Arc::new(AvroFormat {
-                plans: settings.plans.clone(),
-                lenience: run.lenience,
-                buffers: caches.buffers.clone(),
-                log: Arc::default(),
-            }),
-            mappings: run.mmap.then(|| caches.mappings.clone()),
-            inputs: settings.inputs.clone(),
-            shuffle_blocks: run.pipeline.shuffle_blocks,
-        });
+        let files = Arc::new(IterationFiles::new(settings.clone()));
         let mut options = run.pipeline.clone();
         options.threads = match run.cores {
             Some(cores) => run.threads.number_on(cores),

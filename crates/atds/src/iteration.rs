@@ -1,45 +1,42 @@
 //! The files of one iteration, as the pipeline reads them.
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use atds_features::words::counted;
 use atds_format::{ByteSource, Format, Location};
-use avro_decode::Sampled;
 
+use crate::dataset::Settings;
 use crate::error::Place;
 use crate::formats::avro::AvroFormat;
-use crate::source::{Mappings, OnceInputs, open};
+use crate::source::open;
 use crate::{Error, ErrorKind};
 
 /// The files of one iteration.
 #[derive(Debug)]
 pub(crate) struct IterationFiles {
-    pub(crate) files: Arc<[PathBuf]>,
-    /// The features that are dense by a sample.
-    pub(crate) sampled: Arc<[Sampled]>,
-    pub(crate) format: Arc<AvroFormat>,
-    pub(crate) mappings: Option<Arc<Mappings>>,
-    pub(crate) inputs: Arc<OnceInputs>,
-    /// Whether blocks are read in another order than the file's.
-    pub(crate) shuffle_blocks: bool,
+    settings: Arc<Settings>,
+    format: Arc<AvroFormat>,
 }
 
 impl atds_pipeline::Files for IterationFiles {
     fn len(&self) -> usize {
-        self.files.len()
+        self.settings.files.len()
     }
 
     fn location(&self, file: usize) -> Location {
-        self.files[file].clone().into()
+        self.settings.files[file].clone().into()
     }
 
     fn source(&self, file: usize) -> io::Result<Arc<dyn ByteSource>> {
-        let path = &self.files[file];
-        let source = open(path, self.mappings.as_ref(), &self.inputs)?;
-        match self.inputs.packed.packing(path) {
-            Some(packing) if self.shuffle_blocks => {
+        let Settings {
+            files, inputs, run, ..
+        } = &*self.settings;
+        let path = &files[file];
+        let mappings = run.mmap.then_some(&self.settings.caches.mappings);
+        let source = open(path, mappings, inputs)?;
+        match inputs.packed.packing(path) {
+            Some(packing) if run.pipeline.shuffle_blocks => {
                 let reason = NO_SHUFFLING;
                 Err(io::Error::other(ErrorKind::Packed { packing, reason }))
             }
@@ -52,9 +49,7 @@ impl atds_pipeline::Files for IterationFiles {
     }
 
     fn mapped_bytes(&self) -> u64 {
-        self.mappings
-            .as_ref()
-            .map_or(0, |mappings| mappings.bytes())
+        self.settings.caches.mappings.bytes()
     }
 
     fn left_out(&self, file: usize, trailing_bytes: u64) {
@@ -67,6 +62,16 @@ impl atds_pipeline::Files for IterationFiles {
 pub(crate) const NO_SHUFFLING: &str = "leave `shuffle_blocks` out, or unpack the file";
 
 impl IterationFiles {
+    pub(crate) fn new(settings: Arc<Settings>) -> Self {
+        let format = Arc::new(AvroFormat {
+            plans: settings.plans.clone(),
+            lenience: settings.run.lenience,
+            buffers: settings.caches.buffers.clone(),
+            log: Arc::default(),
+        });
+        IterationFiles { settings, format }
+    }
+
     /// An error of the pipeline, as the data set has it.
     #[cold]
     pub(crate) fn error(&self, error: atds_pipeline::Error) -> Error {
@@ -78,13 +83,14 @@ impl IterationFiles {
         {
             self.note_packed(&mut first.0);
         }
-        error.of_sampled(&self.sampled)
+        error.of_sampled(&self.settings.sampled)
     }
 
     /// Says whether the file of a place is packed as a whole: offsets are then those of the unpacked
     /// file.
     fn note_packed(&self, place: &mut Place) {
         let path = place.location.as_ref().and_then(Location::path);
-        place.unpacked = path.is_some_and(|path| self.inputs.packed.packing(path).is_some());
+        place.unpacked =
+            path.is_some_and(|path| self.settings.inputs.packed.packing(path).is_some());
     }
 }

@@ -59,7 +59,7 @@ pub const MAX_BLOCK_BYTES: usize = 1 << 30;
 
 /// Maximum number of files with tolerated faults that the log of an iteration names. If a program
 /// has written all files alike, these are enough to see the problem.
-pub(crate) const MAX_NAMED_FILES: u64 = 10;
+pub(crate) const MAX_NAMED_FILES: usize = 10;
 
 /// Maximum number of threads of a pipeline. It is above the number of cores of machines, and below
 /// the number of threads that they refuse to start.

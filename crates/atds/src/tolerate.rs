@@ -1,13 +1,15 @@
 //! Faults of files that a reader can tolerate.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::Mutex;
 
 use atds_format::Location;
 
 use crate::Error;
 use crate::limits::{MAX_BLOCK_BYTES, MAX_NAMED_FILES};
+use crate::lock::lock;
 
 /// The faults of files or messages that are tolerated: none by default.
 ///
@@ -123,21 +125,22 @@ impl Default for Lenience {
     }
 }
 
-/// Names files with tolerated faults in the log of an iteration.
+/// Names files with tolerated faults in the log of an iteration: the lines so far.
 #[derive(Debug, Default)]
-pub(crate) struct FaultLog {
-    /// Number of files that were named.
-    named: AtomicU64,
-}
+pub(crate) struct FaultLog(Mutex<BTreeSet<String>>);
 
 impl FaultLog {
-    /// Names a file in the log, unless many were named already.
+    /// Names a file in the log, once for each fault, unless many were named already.
     #[cold]
     pub(crate) fn name(&self, file: &Location, what: &str) {
-        match self.named.fetch_add(1, Relaxed) {
-            0..MAX_NAMED_FILES => log::warn!("{file}: passed over: {what}"),
-            MAX_NAMED_FILES => log::warn!("more files have faults that are passed over"),
-            _ => {}
+        let mut named = lock(&self.0);
+        let line = format!("{file}: passed over: {what}");
+        if named.len() > MAX_NAMED_FILES || !named.insert(line.clone()) {
+            return;
+        }
+        match named.len() > MAX_NAMED_FILES {
+            false => log::warn!("{line}"),
+            true => log::warn!("more files have faults that are passed over"),
         }
     }
 }

@@ -150,36 +150,16 @@ pub(crate) fn read_header(path: &Path, inputs: &OnceInputs) -> Result<Header, Er
     Ok(blocks.header().clone())
 }
 
-/// The blocks of a file, found without decompressing any.
-pub(crate) enum WholeIndex {
-    Index(BlockIndex),
-    /// The whole file is packed, so it has no index.
-    Packed(Packing),
-}
-
-/// The index of a file's blocks. A damaged block is an error.
-pub(crate) fn whole_index(path: &Path, lenience: &Lenience) -> Result<WholeIndex, Error> {
+/// The index of a file's blocks, found without decompressing any; `None` if the whole file is packed. A
+/// damaged block is an error.
+pub(crate) fn whole_index(path: &Path, lenience: &Lenience) -> Result<Option<BlockIndex>, Error> {
     let (file, packing) = open_local(path).map_err(|error| Error::io(error, path))?;
-    if let Some(packing) = packing {
-        return Ok(WholeIndex::Packed(packing));
+    if packing.is_some() {
+        return Ok(None);
     }
     let (limits, trailing) = framing(lenience);
     match BlockIndex::before_damage(file, limits, trailing) {
-        Ok((index, None)) => Ok(WholeIndex::Index(index)),
+        Ok((index, None)) => Ok(Some(index)),
         Ok((_, Some(error))) | Err(error) => Err(in_file(container(error), path, None)),
     }
-}
-
-/// Counts the records of a packed file by unpacking all of it.
-pub(crate) fn count_packed(
-    path: &Path,
-    buffer_size: usize,
-    lenience: &Lenience,
-) -> Result<u64, Error> {
-    let blocks = FileBlocks::open(path, buffer_size, lenience, &Stop::default())?;
-    let mut records = 0u64;
-    for block in blocks {
-        records = records.saturating_add(block?.count);
-    }
-    Ok(records)
 }

@@ -17,7 +17,7 @@ use avro_decode::limits::MAX_DECODE_DEPTH;
 use avro_decode::{DecodeErrorKind, Inferred, LeftOut, Rounded, Schema, SchemaError};
 use tensor_batch::{DType, Layout};
 
-use crate::avro::file_blocks::{FileBlocks, WholeIndex, whole_index};
+use crate::avro::file_blocks::{FileBlocks, whole_index};
 use crate::avro::inference::infer_all;
 use crate::avro::plans::{not_by_the_specification, parse_by};
 use crate::avro::records::{RecordOptions, Records};
@@ -297,9 +297,8 @@ struct Figures {
 
 impl Figures {
     fn read(path: &Path, options: &InspectOptions) -> Result<Self, Error> {
-        let index = match whole_index(path, &options.records().lenience())? {
-            WholeIndex::Index(index) => index,
-            WholeIndex::Packed(_) => return Self::unpack(path, options),
+        let Some(index) = whole_index(path, &options.records().lenience())? else {
+            return Self::unpack(path, options);
         };
         let entries = &index.entries;
         let bytes = entries.iter().map(|entry| entry.len).sum::<u64>();

@@ -1,9 +1,7 @@
 //! Avro container files for the pipeline, by way of `avro-block` and `avro-decode`.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use atds_format::{
@@ -90,23 +88,12 @@ impl Opened {
         Ok(Next::Decoder(Arc::new(AvroDecoder {
             compiled: compiled.map_err(|error| Error::format(error.kind))?,
             file: self.clone(),
-            is_named: AtomicBool::new(false),
         })))
     }
 
-    /// Block `index`, at `range` in the file. `payload_len` bytes before its marker are its payload.
-    fn block(&self, index: u64, range: Range<u64>, payload_len: u64) -> BlockDesc {
-        let payload_at = range.end - SyncMarker::LEN as u64 - payload_len;
-        BlockDesc {
-            index,
-            offset: range.start,
-            file_bytes: range.end - range.start,
-            records: 0,
-            start: 0,
-            payload_offset: self.codec.is_null().then_some(payload_at),
-            payload: Payload::Here(Bytes::new()),
-            max_prepared: None,
-        }
+    #[cold]
+    fn name_fault(&self, what: &str) {
+        self.format.log.name(&self.location, what);
     }
 }
 
@@ -139,12 +126,16 @@ impl Blocks for FramedBlocks {
             match self.framer.next().map_err(container)? {
                 Frame::Header(header) => return self.opened.decoder(&header),
                 Frame::Block(block) => {
-                    let range = block.offset..block.offset + block.len;
-                    let payload_len = block.payload.len() as u64;
+                    let is_plain = self.opened.codec.is_null();
                     return Ok(Next::Block(BlockDesc {
+                        index: block.index,
+                        offset: block.offset,
+                        file_bytes: block.len,
                         records: block.count,
+                        start: 0,
+                        payload_offset: is_plain.then(|| block.payload_offset()),
                         payload: Payload::Here(block.payload),
-                        ..self.opened.block(block.index, range, payload_len)
+                        max_prepared: None,
                     }));
                 }
                 Frame::NeedMore(_) if self.is_ended => {
@@ -200,14 +191,20 @@ impl Blocks for ListedBlocks {
             Scan::Block(entry) => {
                 let index = self.entries.len() as u64;
                 self.entries.push(entry);
-                let range = entry.offset..entry.offset + entry.len;
+                let end = entry.offset + entry.len;
+                let payload_at = end - SyncMarker::LEN as u64 - entry.payload_len;
                 Ok(Next::Block(BlockDesc {
+                    index,
+                    offset: entry.offset,
+                    file_bytes: entry.len,
                     records: entry.count,
+                    start: 0,
+                    payload_offset: self.opened.codec.is_null().then_some(payload_at),
                     payload: Payload::Ranges {
                         key: None,
-                        ranges: [range.clone()].into(),
+                        ranges: [entry.offset..end].into(),
                     },
-                    ..self.opened.block(index, range, entry.payload_len)
+                    max_prepared: None,
                 }))
             }
             Scan::Need(range) => Ok(Next::Need {
@@ -244,8 +241,6 @@ impl Blocks for ListedBlocks {
 struct AvroDecoder {
     compiled: Arc<Compiled>,
     file: Opened,
-    /// Whether the log has named the file.
-    is_named: AtomicBool,
 }
 
 /// What a worker uses again and again.
@@ -255,15 +250,6 @@ struct AvroScratch {
     /// Decompressed bytes of the last block, for 1024 of its payload.
     ratio: usize,
     plan: avro_decode::Scratch,
-}
-
-impl AvroDecoder {
-    #[cold]
-    fn name_fault(&self, what: &str) {
-        if !self.is_named.swap(true, Relaxed) {
-            self.file.format.log.name(&self.file.location, what);
-        }
-    }
 }
 
 impl Decoder for AvroDecoder {
@@ -318,7 +304,8 @@ impl Decoder for AvroDecoder {
         }
         let bad_checksums = decompressor.bad_checksums() - bad_checksums;
         if bad_checksums > 0 {
-            self.name_fault("a block with a wrong checksum, or without one");
+            self.file
+                .name_fault("a block with a wrong checksum, or without one");
             let mut good = jobs.iter_mut().filter_map(|job| job.result.as_mut().ok());
             if let Some((_, tally)) = good.next() {
                 tally.tolerated.bad_checksums += bad_checksums;
@@ -367,7 +354,8 @@ impl Decoder for AvroDecoder {
         let left = data(block).len() - at.at as usize;
         let mut tally = Tally::default();
         if left > 0 && self.file.format.lenience.tolerate.trailing_block_bytes {
-            self.name_fault("bytes left in a block after its records");
+            self.file
+                .name_fault("bytes left in a block after its records");
             tally.tolerated.trailing_block_bytes = left as u64;
         } else if left > 0 {
             let records = at.record;
