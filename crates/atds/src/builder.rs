@@ -12,7 +12,7 @@ use avro_decode::{Inferred, OutOfBounds, PlanOptions, Sampled, Schema};
 use tensor_batch::Layout;
 
 use crate::avro::file_blocks::read_header;
-use crate::avro::inference::{infer_features, warn_of};
+use crate::avro::inference::{infer_features, inference_warnings};
 use crate::avro::plans::Plans;
 use crate::avro::schema::FileSchemas;
 use crate::avro::{SampleOptions, sample_lengths};
@@ -293,22 +293,23 @@ impl DatasetBuilder {
     /// of their range; the first file that is not Avro, or whose schema the
     /// features do not fit.
     pub fn build(self) -> Result<Dataset, Error> {
-        if self.run.pipeline.batch_size == 0 {
-            return Err(Error::option("batch_size", "above 0"));
-        }
-        check_reading(self.run.pipeline.read_size, &self.run.lenience)?;
+        let pipeline = &self.run.pipeline;
+        Error::check(pipeline.batch_size > 0, "batch_size", "above 0")?;
+        check_reading(pipeline.read_size, &self.run.lenience)?;
         check_depth(self.plan.decode.max_depth)?;
-        if self.run.pipeline.prefetch > MAX_PREFETCH {
-            return Err(Error::option("prefetch", "at most 1024"));
-        }
-        if let Threads::Fixed(threads) | Threads::UpTo(threads) = self.run.threads
-            && !(1..=MAX_THREADS).contains(&threads)
-        {
-            return Err(Error::option("threads", "from 1 to 1024, or automatic"));
-        }
-        if self.features.as_ref().is_some_and(Vec::is_empty) {
-            return Err(Error::option("features", "at least one, or not given"));
-        }
+        Error::check(
+            pipeline.prefetch <= MAX_PREFETCH,
+            "prefetch",
+            "at most 1024",
+        )?;
+        let threads = match self.run.threads {
+            Threads::Fixed(threads) | Threads::UpTo(threads) => threads,
+            Threads::Auto => 1,
+        };
+        let is_right = (1..=MAX_THREADS).contains(&threads);
+        Error::check(is_right, "threads", "from 1 to 1024, or automatic")?;
+        let is_empty = self.features.as_ref().is_some_and(Vec::is_empty);
+        Error::check(!is_empty, "features", "at least one, or not given")?;
         let files = self.files.look_up()?;
         let inputs = self.files.inputs().clone();
         self.check_once(&inputs)?;
@@ -323,7 +324,9 @@ impl DatasetBuilder {
             let reason = NO_SHUFFLING;
             return Err(Error::new(ErrorKind::Packed { packing, reason }).in_file(&path));
         }
-        warn_of(&inferred);
+        for warning in inference_warnings(&inferred) {
+            log::warn!("{warning}");
+        }
         let features = self.features.unwrap_or(inferred.features);
         let layout = |feature: Feature| match self.layout {
             Some(layout) => feature.with_layout(layout),
@@ -444,24 +447,17 @@ fn look_further(
 
 /// Checks that the options of reading are in their range.
 pub(crate) fn check_reading(buffer_size: usize, lenience: &Lenience) -> Result<(), Error> {
-    if buffer_size == 0 {
-        return Err(Error::option("reader_buffer_size", "above 0"));
-    }
-    if buffer_size > MAX_READER_BUFFER_SIZE {
-        return Err(Error::option("reader_buffer_size", "at most 1 GiB"));
-    }
-    if !(1..=isize::MAX as usize / 2).contains(&lenience.max_block_bytes) {
-        let must = "above 0, and no more than memory can have";
-        return Err(Error::option("max_block_bytes", must));
-    }
-    Ok(())
+    let most = MAX_READER_BUFFER_SIZE;
+    Error::check(buffer_size > 0, "reader_buffer_size", "above 0")?;
+    Error::check(buffer_size <= most, "reader_buffer_size", "at most 1 GiB")?;
+    let is_right = (1..=isize::MAX as usize / 2).contains(&lenience.max_block_bytes);
+    let must = "above 0, and no more than memory can have";
+    Error::check(is_right, "max_block_bytes", must)
 }
 
 /// Checks that `max_depth` is in its range.
 pub(crate) fn check_depth(max_depth: usize) -> Result<(), Error> {
     const { assert!(DEEPEST == 300) };
-    match max_depth {
-        1..=DEEPEST => Ok(()),
-        _ => Err(Error::option("max_depth", "from 1 to 300")),
-    }
+    let is_right = (1..=DEEPEST).contains(&max_depth);
+    Error::check(is_right, "max_depth", "from 1 to 300")
 }

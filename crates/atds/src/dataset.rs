@@ -229,9 +229,7 @@ impl Dataset {
     /// An index that is not below `count`; otherwise as for
     /// [`file_records`](Dataset::file_records).
     pub fn shard(&self, index: u64, count: u64) -> Result<Dataset, Error> {
-        if index >= count {
-            return Err(Error::option("index", "below the count of shards"));
-        }
+        Error::check(index < count, "index", "below the count of shards")?;
         let file_records = self.file_records()?;
         let records = shard(self.num_records()?, index, count);
         let shard = self.slice(records, file_records)?;
@@ -280,16 +278,14 @@ impl Dataset {
         let file_records = file_records.into();
         let inputs = &self.settings.inputs;
         inputs.refuse("shards and slices of it cannot be read")?;
-        if file_records.len() != self.files().len() {
-            return Err(Error::option("file_records", "a count for each file"));
-        }
+        let is_right = file_records.len() == self.files().len();
+        Error::check(is_right, "file_records", "a count for each file")?;
         let all = match &self.settings.run.pipeline.slice {
             Some(slice) => slice.records.clone(),
             None => 0..sum(&file_records),
         };
-        if records.start > records.end || records.end > all.end - all.start {
-            return Err(Error::option("records", "a range of those there are"));
-        }
+        let is_right = records.start <= records.end && records.end <= all.end - all.start;
+        Error::check(is_right, "records", "a range of those there are")?;
         let records = all.start + records.start..all.start + records.end;
         let first = records.start;
         let slice = Slice {

@@ -95,7 +95,22 @@ impl From<io::Error> for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.place.locate(&self.kind))
+        let Place {
+            offset,
+            record,
+            field,
+            ..
+        } = &*self.place;
+        if let Some(offset) = offset {
+            write!(f, "byte {offset}: ")?;
+        }
+        if let Some(record) = record {
+            write!(f, "record {record}: ")?;
+        }
+        if let Some(field) = field {
+            write!(f, "field '{}': ", field.escape_debug())?;
+        }
+        self.kind.fmt(f)
     }
 }
 

@@ -12,14 +12,12 @@
 pub mod error;
 pub(crate) mod file_blocks;
 pub mod inference;
-mod inferred;
 pub mod inspect;
 pub mod messages;
 pub(crate) mod plans;
 pub mod records;
 mod sample;
 pub mod schema;
-mod schemas;
 
 #[doc(inline)]
 pub use error::ErrorKind;

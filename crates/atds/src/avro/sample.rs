@@ -11,7 +11,7 @@ use avro_decode::{Inferred, Plan, PlanOptions, Sampled};
 use tensor_batch::{BatchBuilder, GatherTask, Layout};
 
 use crate::avro::file_blocks::FileBlocks;
-use crate::avro::inferred::listed;
+use crate::avro::inference::listed;
 use crate::avro::inspect::Seen;
 use crate::avro::plans::parse_text;
 use crate::formats::avro::decode_error;

@@ -1,7 +1,6 @@
 //! Explains why no files were found, and suggests patterns.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use glob::Pattern;
@@ -15,8 +14,9 @@ use atds_features::words::counted;
 const MAX_FOLDERS: usize = 1000;
 
 /// Details about a folder without `.avro` files, or a pattern without matches.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[error("{}{explanation}", if *is_folder { NO_FILES } else { NO_MATCH })]
 pub struct NothingFound {
     /// Whether a folder was given, not a pattern.
     pub is_folder: bool,
@@ -26,16 +26,8 @@ pub struct NothingFound {
     pub suggestions: Vec<String>,
 }
 
-impl fmt::Display for NothingFound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.is_folder {
-            "no Avro files there (a folder's files are those named *.avro)"
-        } else {
-            "no file matches this pattern"
-        })?;
-        f.write_str(&self.explanation)
-    }
-}
+const NO_FILES: &str = "no Avro files there (a folder's files are those named *.avro)";
+const NO_MATCH: &str = "no file matches this pattern";
 
 /// The contents of a folder in which a search has found no files.
 #[cold]

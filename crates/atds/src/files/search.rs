@@ -16,11 +16,9 @@ use crate::{Error, ErrorKind};
 pub(super) fn folder(folder: &Path, recursive: bool) -> Result<Vec<Found>, Error> {
     let mut search = Search::default();
     search.folder(folder, recursive)?;
-    if search.files.is_empty() {
-        let found = nothing::in_folder(folder, recursive, &search);
-        return Err(no_files(found, folder));
-    }
-    Ok(search.finish(folder))
+    search.finish(folder, |search| {
+        nothing::in_folder(folder, recursive, search)
+    })
 }
 
 /// The files that a pattern matches. With `recursive`, matching folders stand for their files.
@@ -47,17 +45,10 @@ pub(super) fn pattern(
         // Folders that are named as files are.
         search.folders.clear();
     }
-    if search.files.is_empty() {
-        let is_simple = matches!(parts[..], [PatternPart::Names(_)]);
-        let nothing = nothing::of_pattern(given, &start, is_simple, &search);
-        return Err(no_files(nothing, given));
-    }
-    Ok(search.finish(given))
-}
-
-#[cold]
-fn no_files(found: NothingFound, given: &Path) -> Error {
-    Error::new(ErrorKind::NothingFound(Box::new(found))).in_file(given)
+    let is_simple = matches!(parts[..], [PatternPart::Names(_)]);
+    search.finish(given, |search| {
+        nothing::of_pattern(given, &start, is_simple, search)
+    })
 }
 
 /// A component of a pattern.
@@ -140,8 +131,17 @@ impl Search {
         Ok(())
     }
 
-    /// The files in order. Logs the skipped files of the path or pattern `given`.
-    fn finish(mut self, given: &Path) -> Vec<Found> {
+    /// The files in order, or the error with what explains that there are none. Logs the skipped files of
+    /// the path or pattern `given`.
+    fn finish(
+        mut self,
+        given: &Path,
+        explain: impl FnOnce(&Self) -> NothingFound,
+    ) -> Result<Vec<Found>, Error> {
+        if self.files.is_empty() {
+            let nothing = Box::new(explain(&self));
+            return Err(Error::new(ErrorKind::NothingFound(nothing)).in_file(given));
+        }
         let skipped = [self.hidden.in_words(), nothing::alike(&self.alike)];
         for skipped in skipped.into_iter().flatten() {
             log::warn!("{}: {skipped}", given.display());
@@ -149,7 +149,7 @@ impl Search {
         self.files.sort_by(|(a, _), (b, _)| a.cmp(b));
         // `**/**` and the like find a file in several ways.
         self.files.dedup_by(|(a, _), (b, _)| a == b);
-        self.files
+        Ok(self.files)
     }
 
     /// Searches the folder `path` for matches of `parts`.
