@@ -49,7 +49,7 @@ pub(super) fn in_folder(folder: &Path, recursive: bool, search: &Search) -> Noth
     ];
     let suggestions = patterns.iter().map(|inside| join(folder, inside)).collect();
     let mut found = explain(true, &counts, &there.hidden, search, suggestions);
-    if there.below.iter().any(is_avro) {
+    if has_avro(&there.below) {
         found.explanation += ", or set `recursive`";
     }
     found
@@ -225,7 +225,7 @@ impl Contents {
 
     /// A pattern for the files in a folder or below, relative to the folder.
     fn pattern(&self) -> Option<String> {
-        let is_below = !self.names.iter().any(is_avro) && self.below.iter().any(is_avro);
+        let is_below = !has_avro(&self.names) && has_avro(&self.below);
         let here = pattern_for(&self.names).filter(|_| !is_below);
         here.or_else(|| self.pattern_below())
     }
@@ -236,15 +236,15 @@ impl Contents {
     }
 }
 
-fn is_avro(name: &String) -> bool {
-    name.ends_with(".avro")
+fn has_avro(names: &[String]) -> bool {
+    names.iter().any(|name| name.ends_with(".avro"))
 }
 
 /// A pattern for files: `*.avro`, if some have such names.
 fn pattern_for(names: &[String]) -> Option<String> {
     match names {
         [] => None,
-        names if names.iter().any(is_avro) => Some("*.avro".to_owned()),
+        names if has_avro(names) => Some("*.avro".to_owned()),
         names => Some(common_pattern(names)),
     }
 }

@@ -191,8 +191,8 @@ impl Blocks for ListedBlocks {
             Scan::Block(entry) => {
                 let index = self.entries.len() as u64;
                 self.entries.push(entry);
-                let end = entry.offset + entry.len;
-                let payload_at = end - SyncMarker::LEN as u64 - entry.payload_len;
+                let range = entry.offset..entry.offset + entry.len;
+                let payload_at = range.end - SyncMarker::LEN as u64 - entry.payload_len;
                 Ok(Next::Block(BlockDesc {
                     index,
                     offset: entry.offset,
@@ -202,7 +202,7 @@ impl Blocks for ListedBlocks {
                     payload_offset: self.opened.codec.is_null().then_some(payload_at),
                     payload: Payload::Ranges {
                         key: None,
-                        ranges: [entry.offset..end].into(),
+                        ranges: [range].into(),
                     },
                     max_prepared: None,
                 }))
