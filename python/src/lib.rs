@@ -26,6 +26,11 @@ mod waiting;
 
 use pyo3::prelude::*;
 
+/// For the module's memory only.
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static ALLOCATOR: atds_cli::Allocator = atds_cli::Allocator;
+
 #[pymodule(name = "_native")]
 mod native {
     #[pymodule_export]

@@ -3,8 +3,10 @@
 //! The command is a library, so that other programs can contain it. The binary calls [`main_with`]
 //! with a [`StderrLogger`] for warnings.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
+#[cfg(target_os = "linux")]
+mod allocator;
 mod bench;
 mod completions;
 mod demo;
@@ -35,6 +37,8 @@ use clap::{Parser, Subcommand};
 use failure::Failure;
 use waits::Waits;
 
+#[cfg(target_os = "linux")]
+pub use allocator::Allocator;
 pub use logging::StderrLogger;
 
 /// Read Avro files to shuffled batches of tensors, in one fused pass.

@@ -63,9 +63,7 @@ fn bench(path: &str, limit: u64, threads: usize, more: &[&str]) -> (Ran, u64) {
         &threads,
     ];
     let mut command = command(&[&args[..], &["--batch-size", "1024"], more].concat());
-    // By default, glibc keeps up to 64 MiB of what was freed.
     let child = command
-        .env("MALLOC_TRIM_THRESHOLD_", "1048576")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
