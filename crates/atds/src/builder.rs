@@ -7,25 +7,23 @@ use std::sync::Arc;
 
 use atds_features::{Feature, Features};
 use atds_pipeline::Options;
-use avro_decode::limits::DEEPEST;
 use avro_decode::{Inferred, OutOfBounds, PlanOptions, Sampled, Schema};
 use tensor_batch::Layout;
 
 use crate::avro::file_blocks::read_header;
 use crate::avro::inference::{infer_features, inference_warnings};
 use crate::avro::plans::Plans;
+use crate::avro::records::RecordOptions;
 use crate::avro::schema::FileSchemas;
 use crate::avro::{SampleOptions, sample_lengths};
 use crate::dataset::{Dataset, RunOptions, Settings, SharedCaches};
 use crate::files::Files;
 use crate::iteration::NO_SHUFFLING;
 use crate::limits::{
-    DEFAULT_INFER_SAMPLE, DEFAULT_PREFETCH, DEFAULT_READER_BUFFER_SIZE, MAX_PREFETCH,
-    MAX_READER_BUFFER_SIZE, MAX_THREADS, default_memory_limit,
+    DEFAULT_INFER_SAMPLE, DEFAULT_PREFETCH, MAX_PREFETCH, MAX_THREADS, default_memory_limit,
 };
 use crate::source::OnceInputs;
 use crate::stats::Trace;
-use crate::tolerate::Lenience;
 use crate::{Error, ErrorKind, Threads, Tolerate};
 
 impl Dataset {
@@ -44,7 +42,6 @@ pub struct DatasetBuilder {
     features: Option<Vec<Feature>>,
     layout: Option<Layout>,
     plan: PlanOptions,
-    strict: bool,
     run: RunOptions,
     check_files: bool,
     on_check: OnCheck,
@@ -107,7 +104,7 @@ setters! {
     drop_remainder(drop: bool) => run.pipeline.drop_remainder;
 
     /// Sets the size of a read from a file in bytes (128 KiB by default).
-    reader_buffer_size(bytes: usize) => run.pipeline.read_size;
+    reader_buffer_size(bytes: usize) => run.reading.buffer_size;
 
     /// Sets the size of the shuffle buffer in records, besides those of the batch. Before each
     /// batch the window holds at least `batch_size + records` unread records, and the batch is
@@ -153,7 +150,7 @@ setters! {
     /// Sets whether the schemas of files must follow the specification (false by default): letters,
     /// digits and underscores in names, each name defined once, defaults that match their types. If
     /// false, such faults are accepted, see [`Schema::parse_lenient`].
-    strict(strict: bool) => strict;
+    strict(strict: bool) => run.reading.strict;
 
     /// Sets the maximum memory in bytes of an iteration: of buffers that files are read into, of
     /// blocks, compressed and decompressed, and of batches. At the limit, reading, decompressing and
@@ -195,15 +192,19 @@ setters! {
     /// Sets the maximum size of a block in bytes, compressed and decompressed (1 GiB by default). A
     /// larger block is an error. A block is held whole in memory, so this limits the effect of a
     /// damaged size.
-    max_block_bytes(bytes: usize) => run.lenience.max_block_bytes;
+    max_block_bytes(bytes: usize) => run.reading.max_block_bytes;
 
     /// Sets the maximum nesting of records, arrays, maps and unions in a value (100 by default, at
     /// most [`DEEPEST`](avro_decode::limits::DEEPEST)): only recursive types come near it.
-    max_depth(depth: usize) => plan.decode.max_depth;
+    max_depth(depth: usize) => run.reading.max_depth;
 
     /// Sets the treatment of sparse entries with an index outside their dimension: an error by
     /// default.
     out_of_bounds(choice: OutOfBounds) => plan.out_of_bounds;
+
+    /// Sets the faults of files that are tolerated (none by default). They are counted in the
+    /// [statistics](crate::stats::Stats) and logged.
+    tolerate(tolerate: Tolerate) => run.reading.tolerate;
 }
 
 impl DatasetBuilder {
@@ -211,20 +212,18 @@ impl DatasetBuilder {
         let mut pipeline = Options::new(batch_size);
         pipeline.prefetch = DEFAULT_PREFETCH;
         pipeline.memory_limit = default_memory_limit(1);
-        pipeline.read_size = DEFAULT_READER_BUFFER_SIZE;
         DatasetBuilder {
             files,
             features: None,
             layout: None,
             plan: PlanOptions::default(),
-            strict: false,
             run: RunOptions {
                 pipeline,
                 threads: Threads::Auto,
                 cores: None,
                 keep_threads: false,
                 mmap: false,
-                lenience: Lenience::default(),
+                reading: RecordOptions::default(),
                 epochs: 1,
             },
             check_files: true,
@@ -277,14 +276,6 @@ impl DatasetBuilder {
         self
     }
 
-    /// Sets the faults of files that are tolerated (none by default). They are counted in the
-    /// [statistics](crate::stats::Stats) and logged.
-    pub fn tolerate(mut self, tolerate: Tolerate) -> Self {
-        self.run.lenience.tolerate = tolerate;
-        self.plan.decode.replace_invalid_utf8 = tolerate.utf8;
-        self
-    }
-
     /// Looks up the files, reads their headers and compiles the features against
     /// each distinct schema.
     ///
@@ -295,8 +286,7 @@ impl DatasetBuilder {
     pub fn build(self) -> Result<Dataset, Error> {
         let pipeline = &self.run.pipeline;
         Error::check(pipeline.batch_size > 0, "batch_size", "above 0")?;
-        check_reading(pipeline.read_size, &self.run.lenience)?;
-        check_depth(self.plan.decode.max_depth)?;
+        self.run.reading.check()?;
         Error::check(
             pipeline.prefetch <= MAX_PREFETCH,
             "prefetch",
@@ -327,6 +317,7 @@ impl DatasetBuilder {
         for warning in inference_warnings(&inferred) {
             log::warn!("{warning}");
         }
+        let plan = self.plan();
         let features = self.features.unwrap_or(inferred.features);
         let layout = |feature: Feature| match self.layout {
             Some(layout) => feature.with_layout(layout),
@@ -339,7 +330,7 @@ impl DatasetBuilder {
             (false, true) => log::Level::Info,
             (false, false) => log::Level::Warn,
         };
-        let plans = Plans::new(features, self.plan, level, self.strict);
+        let plans = Plans::new(features, plan, level, self.run.reading.strict);
         let mut schemas = plans.check(&schemas, &files)?;
         if !self.check_files && !were_checked {
             look_further(&plans, &mut schemas, &files, &inputs, &*self.on_check);
@@ -388,13 +379,20 @@ impl DatasetBuilder {
         };
         let options = SampleOptions {
             records: self.sample_records,
-            plan: &self.plan,
-            lenience: self.run.lenience,
+            plan: &self.plan(),
+            reading: self.run.reading,
             memory_limit: self.run.pipeline.memory_limit,
             inputs: self.files.inputs(),
         };
         sample_lengths(&mut inferred, files, &options);
         Ok(inferred)
+    }
+
+    /// The options of plans.
+    fn plan(&self) -> PlanOptions {
+        let mut plan = self.plan.clone();
+        plan.decode = self.run.reading.decode();
+        plan
     }
 
     /// The schemas of all files, or of the first alone if they are not checked.
@@ -443,21 +441,4 @@ fn look_further(
             schemas.push(number, header.schema());
         }
     }
-}
-
-/// Checks that the options of reading are in their range.
-pub(crate) fn check_reading(buffer_size: usize, lenience: &Lenience) -> Result<(), Error> {
-    let most = MAX_READER_BUFFER_SIZE;
-    Error::check(buffer_size > 0, "reader_buffer_size", "above 0")?;
-    Error::check(buffer_size <= most, "reader_buffer_size", "at most 1 GiB")?;
-    let is_right = (1..=isize::MAX as usize / 2).contains(&lenience.max_block_bytes);
-    let must = "above 0, and no more than memory can have";
-    Error::check(is_right, "max_block_bytes", must)
-}
-
-/// Checks that `max_depth` is in its range.
-pub(crate) fn check_depth(max_depth: usize) -> Result<(), Error> {
-    const { assert!(DEEPEST == 300) };
-    let is_right = (1..=DEEPEST).contains(&max_depth);
-    Error::check(is_right, "max_depth", "from 1 to 300")
 }

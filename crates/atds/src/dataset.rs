@@ -16,13 +16,13 @@ use tensor_batch::{Batch, BatchSpec};
 use crate::Error;
 use crate::avro::file_blocks::{FileBlocks, whole_index};
 use crate::avro::plans::Plans;
+use crate::avro::records::RecordOptions;
 use crate::avro::schema::FileSchemas;
 use crate::formats::avro::BufferPool;
 use crate::iteration::IterationFiles;
 use crate::lock::lock;
-use crate::source::{Mappings, OnceInputs, Stop};
+use crate::source::{Mappings, OnceInputs, Reading, Stop};
 use crate::stats::{Stats, StatsHandle};
-use crate::tolerate::Lenience;
 
 /// A data set: Avro files, read as batches.
 ///
@@ -65,7 +65,7 @@ pub(crate) struct Settings {
 /// The options of an iteration.
 #[derive(Clone, Debug)]
 pub(crate) struct RunOptions {
-    /// The options of the pipeline, but for the number of threads.
+    /// The options of the pipeline, but for the number of threads and how files are read.
     pub(crate) pipeline: Options,
     pub(crate) threads: Threads,
     /// For tests: the number of cores that `threads` sees.
@@ -73,7 +73,8 @@ pub(crate) struct RunOptions {
     /// Whether threads wait for the next iteration.
     pub(crate) keep_threads: bool,
     pub(crate) mmap: bool,
-    pub(crate) lenience: Lenience,
+    /// How files are read.
+    pub(crate) reading: RecordOptions,
     pub(crate) epochs: u64,
 }
 
@@ -175,7 +176,7 @@ impl Dataset {
         let reason = "its records cannot be counted before they are read";
         self.settings.inputs.refuse(reason)?;
         let (mut is_logged, run) = (false, &self.settings.run);
-        let count = |path: &PathBuf| match whole_index(path, &run.lenience)? {
+        let count = |path: &PathBuf| match whole_index(path, &run.reading)? {
             Some(index) => Ok(index.records()),
             None => self.count_packed(path, &mut is_logged),
         };
@@ -188,8 +189,8 @@ impl Dataset {
         if let Some(records) = lock(counts).get(path) {
             return Ok(*records);
         }
-        let read_size = run.pipeline.read_size;
-        let blocks = FileBlocks::open(path, read_size, &run.lenience, &Stop::default())?;
+        let reading = Reading::open(path, &Stop::default());
+        let blocks = FileBlocks::new(path, reading, &run.reading)?;
         if let Some(packing) = blocks.packing
             && !std::mem::replace(is_logged, true)
         {
@@ -360,7 +361,8 @@ impl Batches {
             Some(cores) => run.threads.number_on(cores),
             None => run.threads.number(),
         };
-        options.max_block_bytes = run.lenience.max_block_bytes;
+        options.max_block_bytes = run.reading.max_block_bytes;
+        options.read_size = run.reading.buffer_size;
         options.automatic = !matches!(run.threads, Threads::Fixed(_));
         let mut pipeline = Pipeline::new(settings.plans.spec().clone(), files.clone(), options);
         pipeline = pipeline.with_costs(caches.costs.clone());

@@ -51,18 +51,10 @@ impl Interface {
         message
     }
 
-    /// An option by its name in this interface, with its value if it has one.
+    /// An option by its name in Python or in the command, with its value if it has one.
     fn option(self, Given { name, value }: Given<'_>, after: &str) -> String {
         let is_key = || FEATURE_KEYS.split(' ').any(|key| key == name);
         match (self, value) {
-            (Interface::Rust, None) => format!("`{name}`"),
-            (Interface::Rust, Some(value)) => format!("`{name}={value}`"),
-            (Interface::Command, None) if is_key() => format!("\"{name}\""),
-            (Interface::Command, Some(value)) if is_key() => format!("\"{name}\": {value}"),
-            (Interface::Command, None | Some("true" | "false")) => flag(name),
-            (Interface::Command, Some(value)) => {
-                format!("{} {}", flag(name), value.trim_matches('"'))
-            }
             // The subject of a sentence.
             (Interface::Python, None) if VERBS.iter().any(|verb| after.starts_with(verb)) => {
                 argument(name).to_owned()
@@ -75,6 +67,10 @@ impl Interface {
                 };
                 format!("{}={value}", argument(name))
             }
+            (_, None) if is_key() => format!("\"{name}\""),
+            (_, Some(value)) if is_key() => format!("\"{name}\": {value}"),
+            (_, None | Some("true" | "false")) => flag(name),
+            (_, Some(value)) => format!("{} {}", flag(name), value.trim_matches('"')),
         }
     }
 }

@@ -65,7 +65,7 @@ impl IterationFiles {
     pub(crate) fn new(settings: Arc<Settings>) -> Self {
         let format = Arc::new(AvroFormat {
             plans: settings.plans.clone(),
-            lenience: settings.run.lenience,
+            reading: settings.run.reading,
             buffers: settings.caches.buffers.clone(),
             log: Arc::default(),
         });

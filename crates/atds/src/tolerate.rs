@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use atds_format::Location;
 
 use crate::Error;
-use crate::limits::{MAX_BLOCK_BYTES, MAX_NAMED_FILES};
+use crate::limits::MAX_NAMED_FILES;
 use crate::lock::lock;
 
 /// The faults of files or messages that are tolerated: none by default.
@@ -105,23 +105,6 @@ impl fmt::Display for Tolerate {
         let named = Self::NAMES.into_iter().zip(own.flags());
         let named = named.filter_map(|(name, is_set)| is_set.then_some(name));
         f.write_str(&named.collect::<Vec<_>>().join(","))
-    }
-}
-
-/// The faults of files that are tolerated, and the maximum size of their blocks.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Lenience {
-    pub(crate) tolerate: Tolerate,
-    /// Maximum size of a block in bytes, compressed and decompressed.
-    pub(crate) max_block_bytes: usize,
-}
-
-impl Default for Lenience {
-    fn default() -> Self {
-        Lenience {
-            tolerate: Tolerate::nothing(),
-            max_block_bytes: MAX_BLOCK_BYTES,
-        }
     }
 }
 

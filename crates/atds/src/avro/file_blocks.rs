@@ -8,17 +8,17 @@ use avro_block::{
     Limits, ReadSource, TrailingBytes,
 };
 
+use crate::avro::records::RecordOptions;
 use crate::formats::avro::container;
 use crate::limits::HEADER_BUFFER_SIZE;
 use crate::source::{OnceInputs, Packing, Reading, Stop, open_local};
-use crate::tolerate::Lenience;
 use crate::{Error, avro};
 
-/// What a framer is told of `lenience`.
-pub(crate) fn framing(lenience: &Lenience) -> (Limits, TrailingBytes) {
+/// What a framer is told of `options`.
+pub(crate) fn framing(options: &RecordOptions) -> (Limits, TrailingBytes) {
     let mut limits = Limits::default();
-    limits.max_block_bytes = lenience.max_block_bytes as u64;
-    let trailing = if lenience.tolerate.trailing_file_bytes {
+    limits.max_block_bytes = options.max_block_bytes as u64;
+    let trailing = if options.tolerate.trailing_file_bytes {
         TrailingBytes::LeaveOut
     } else {
         TrailingBytes::Error
@@ -29,10 +29,10 @@ pub(crate) fn framing(lenience: &Lenience) -> (Limits, TrailingBytes) {
 /// The blocks of an open file, in file order.
 pub(crate) struct FileBlocks {
     pub(crate) path: PathBuf,
-    blocks: BlockReader<Box<dyn io::Read + Send>>,
+    pub(crate) blocks: BlockReader<Box<dyn io::Read + Send>>,
     /// The packing of the whole file.
     pub(crate) packing: Option<Packing>,
-    decompressor: Decompressor,
+    pub(crate) decompressor: Decompressor,
     max_block_bytes: usize,
     /// The block that was decompressed last, if there was one more, and its records.
     pub(crate) block: Option<Block>,
@@ -40,38 +40,26 @@ pub(crate) struct FileBlocks {
 }
 
 impl FileBlocks {
-    /// Opens the file and reads its header, `buffer_size` bytes at a time. A packed file is unpacked
-    /// while it is read. An input that can be read only once gives up at `stop`.
-    pub(crate) fn open(
-        path: &Path,
-        buffer_size: usize,
-        lenience: &Lenience,
-        stop: &Stop,
-    ) -> Result<Self, Error> {
-        Self::read(path, Reading::open(path, stop), buffer_size, lenience)
-    }
-
-    /// The blocks of a file that was opened.
-    pub(crate) fn read(
+    /// Reads the header of a file that was opened.
+    pub(crate) fn new(
         path: &Path,
         reading: io::Result<Reading>,
-        buffer_size: usize,
-        lenience: &Lenience,
+        options: &RecordOptions,
     ) -> Result<Self, Error> {
         let Reading { reader, packing } = reading.map_err(|error| Error::io(error, path))?;
-        let (limits, trailing) = framing(lenience);
-        let source = ReadSource::new(reader, buffer_size);
+        let (limits, trailing) = framing(options);
+        let source = ReadSource::new(reader, options.buffer_size);
         let blocks = BlockReader::from_source(source, limits);
         let mut blocks = blocks.map_err(|error| in_file(container(error), path, packing))?;
         blocks.set_trailing_bytes(trailing);
         let mut decompressor = Decompressor::new();
-        decompressor.set_tolerates_checksums(lenience.tolerate.checksum);
+        decompressor.set_tolerates_checksums(options.tolerate.checksum);
         Ok(FileBlocks {
             path: path.to_owned(),
             blocks,
             packing,
             decompressor,
-            max_block_bytes: lenience.max_block_bytes,
+            max_block_bytes: options.max_block_bytes,
             block: None,
             data: DecompressBuffer::new(),
         })
@@ -92,11 +80,6 @@ impl FileBlocks {
         Ok(true)
     }
 
-    /// Number of blocks so far whose checksum was wrong or missing.
-    pub(crate) fn bad_checksums(&self) -> u64 {
-        self.decompressor.bad_checksums()
-    }
-
     /// Adds the file, and the block that was decompressed last.
     #[cold]
     pub(crate) fn locate(&self, error: atds_format::Error) -> Error {
@@ -108,12 +91,6 @@ impl FileBlocks {
 
     pub(crate) fn header(&self) -> &Header {
         self.blocks.header()
-    }
-
-    /// Number of bytes after the last block that were left out; known once there are no more
-    /// blocks.
-    pub(crate) fn trailing_bytes(&self) -> u64 {
-        self.blocks.trailing_bytes()
     }
 }
 
@@ -137,7 +114,7 @@ fn in_file(error: atds_format::Error, path: &Path, packing: Option<Packing>) -> 
 /// only once is kept for the first iteration.
 ///
 /// # Errors
-/// As [`FileBlocks::open`].
+/// The file cannot be opened, or has no header.
 pub(crate) fn read_header(path: &Path, inputs: &OnceInputs) -> Result<Header, Error> {
     let reading = match inputs.begin(path)? {
         Some(stream) => stream.reading(),
@@ -146,18 +123,25 @@ pub(crate) fn read_header(path: &Path, inputs: &OnceInputs) -> Result<Header, Er
     if let Ok(reading) = &reading {
         inputs.packed.note(path, reading.packing);
     }
-    let blocks = FileBlocks::read(path, reading, HEADER_BUFFER_SIZE, &Lenience::default())?;
+    let options = RecordOptions {
+        buffer_size: HEADER_BUFFER_SIZE,
+        ..RecordOptions::default()
+    };
+    let blocks = FileBlocks::new(path, reading, &options)?;
     Ok(blocks.header().clone())
 }
 
 /// The index of a file's blocks, found without decompressing any; `None` if the whole file is packed. A
 /// damaged block is an error.
-pub(crate) fn whole_index(path: &Path, lenience: &Lenience) -> Result<Option<BlockIndex>, Error> {
+pub(crate) fn whole_index(
+    path: &Path,
+    options: &RecordOptions,
+) -> Result<Option<BlockIndex>, Error> {
     let (file, packing) = open_local(path).map_err(|error| Error::io(error, path))?;
     if packing.is_some() {
         return Ok(None);
     }
-    let (limits, trailing) = framing(lenience);
+    let (limits, trailing) = framing(options);
     match BlockIndex::before_damage(file, limits, trailing) {
         Ok((index, None)) => Ok(Some(index)),
         Ok((_, Some(error))) | Err(error) => Err(in_file(container(error), path, None)),

@@ -24,7 +24,7 @@ use crate::avro::records::{RecordOptions, Records};
 use crate::avro::schema::FileSchemas;
 use crate::files::local_path;
 use crate::limits::{DEFAULT_SAMPLE, MAX_BLOCK_BYTES, default_memory_limit};
-use crate::source::{OnceReader, Packing, Stop, open_input};
+use crate::source::{OnceReader, Packing, Reading, Stop, open_input};
 use crate::{Dataset, Error, ErrorKind, Files, Tolerate, avro};
 
 pub use nulls::InspectedPath;
@@ -137,8 +137,7 @@ impl InspectOptions {
 
     /// The blocks of a file.
     fn blocks(&self, path: &Path) -> Result<FileBlocks, Error> {
-        let RecordOptions { buffer_size, .. } = self.records();
-        FileBlocks::open(path, buffer_size, &self.records().lenience(), &self.stop())
+        FileBlocks::new(path, Reading::open(path, &self.stop()), &self.records())
     }
 
     fn records(&self) -> RecordOptions {
@@ -297,7 +296,7 @@ struct Figures {
 
 impl Figures {
     fn read(path: &Path, options: &InspectOptions) -> Result<Self, Error> {
-        let Some(index) = whole_index(path, &options.records().lenience())? else {
+        let Some(index) = whole_index(path, &options.records())? else {
             return Self::unpack(path, options);
         };
         let entries = &index.entries;

@@ -151,11 +151,8 @@ impl Plans {
         {
             let key = (error.feature.clone(), expression.clone());
             if known.logged.insert(key) {
-                let file = file.display();
-                log::log!(
-                    self.lacking,
-                    "{file}: {error}; its values are missing there"
-                );
+                let told = format!("{error}; its values are missing there");
+                log::log!(self.lacking, "{}: {told}", file.display());
             }
         }
         known.note(&plan, file);

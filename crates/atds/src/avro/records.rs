@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use avro_decode::limits::MAX_DECODE_DEPTH;
+use avro_decode::limits::{DEEPEST, MAX_DECODE_DEPTH};
 use avro_decode::{
     DecodeError, DecodeOptions, Resolution, Schema, Transcoder, Value, reference, replaced_texts,
     to_json,
@@ -11,17 +11,15 @@ use avro_decode::{
 
 use crate::avro::file_blocks::FileBlocks;
 use crate::avro::plans::parse_by;
-use crate::builder::{check_depth, check_reading};
 use crate::files::local_path;
 use crate::formats::avro::decode_error;
-use crate::limits::{DEFAULT_READER_BUFFER_SIZE, MAX_BLOCK_BYTES};
-use crate::source::Stop;
+use crate::limits::{DEFAULT_READER_BUFFER_SIZE, MAX_BLOCK_BYTES, MAX_READER_BUFFER_SIZE};
+use crate::source::{Reading, Stop};
 use crate::stats::Tolerated;
-use crate::tolerate::Lenience;
 use crate::{Error, Tolerate, avro};
 
 /// Options for reading the records of a file one by one.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct RecordOptions {
     /// Bytes read from the file at a time; 128 KiB by default.
@@ -61,12 +59,24 @@ impl RecordOptions {
         options
     }
 
-    pub(crate) fn lenience(&self) -> Lenience {
-        Lenience {
-            tolerate: self.tolerate,
-            max_block_bytes: self.max_block_bytes,
-        }
+    /// Checks that the options are in their range.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let (buffer, block) = (self.buffer_size, self.max_block_bytes);
+        Error::check(buffer > 0, "reader_buffer_size", "above 0")?;
+        let is_right = buffer <= MAX_READER_BUFFER_SIZE;
+        Error::check(is_right, "reader_buffer_size", "at most 1 GiB")?;
+        let is_right = (1..=isize::MAX as usize / 2).contains(&block);
+        let must = "above 0, and no more than memory can have";
+        Error::check(is_right, "max_block_bytes", must)?;
+        check_depth(self.max_depth)
     }
+}
+
+/// Checks that `max_depth` is in its range.
+pub(crate) fn check_depth(max_depth: usize) -> Result<(), Error> {
+    const { assert!(DEEPEST == 300) };
+    let is_right = (1..=DEEPEST).contains(&max_depth);
+    Error::check(is_right, "max_depth", "from 1 to 300")
 }
 
 /// The records of a file as JSON values, in file order. This is for inspecting data; it is slow for
@@ -110,10 +120,10 @@ impl Records {
     /// # Errors
     /// As [`open`](Records::open); an option out of its range.
     pub fn open_with(path: impl AsRef<Path>, options: &RecordOptions) -> Result<Self, Error> {
-        let (path, lenience) = (local_path(path.as_ref())?, options.lenience());
-        check_reading(options.buffer_size, &lenience)?;
-        check_depth(options.max_depth)?;
-        let blocks = FileBlocks::open(&path, options.buffer_size, &lenience, &Stop::default())?;
+        let path = local_path(path.as_ref())?;
+        options.check()?;
+        let reading = Reading::open(&path, &Stop::default());
+        let blocks = FileBlocks::new(&path, reading, options)?;
         let schema = parse_by(blocks.header().schema(), options.strict);
         Ok(Records {
             schema: Arc::new(schema.map_err(|error| error.in_file(&path))?),
@@ -197,8 +207,8 @@ impl Records {
 
     /// Counts and logs the tolerated faults, at the end of the file.
     fn end(&mut self) {
-        self.tolerated.trailing_file_bytes = self.blocks.trailing_bytes();
-        self.tolerated.bad_checksums = self.blocks.bad_checksums();
+        self.tolerated.trailing_file_bytes = self.blocks.blocks.trailing_bytes();
+        self.tolerated.bad_checksums = self.blocks.decompressor.bad_checksums();
         if !self.tolerated.is_empty() {
             let (path, tolerated) = (self.blocks.path.display(), &self.tolerated);
             log::warn!("{path}: passed over: {tolerated}");

@@ -1,6 +1,5 @@
 //! Infers dense features from a sample of records: a list is dense if it always has one length.
 
-use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -14,13 +13,13 @@ use crate::avro::file_blocks::FileBlocks;
 use crate::avro::inference::listed;
 use crate::avro::inspect::Seen;
 use crate::avro::plans::parse_text;
+use crate::avro::records::RecordOptions;
 use crate::formats::avro::decode_error;
 use crate::interface::quoted;
 use crate::limits::{
     DEFAULT_READER_BUFFER_SIZE as BUFFER_SIZE, SAMPLE_BLOCKS, SAMPLE_ENOUGH, SAMPLE_FILES,
 };
 use crate::source::{OnceInputs, Reading, Stop};
-use crate::tolerate::Lenience;
 use crate::{Error, avro};
 
 /// Options of sampling.
@@ -28,7 +27,7 @@ pub(crate) struct SampleOptions<'a> {
     /// Maximum number of records that are sampled.
     pub(crate) records: u64,
     pub(crate) plan: &'a PlanOptions,
-    pub(crate) lenience: Lenience,
+    pub(crate) reading: RecordOptions,
     /// Maximum memory of sampling in bytes. Records that take much of it are not sampled.
     pub(crate) memory_limit: u64,
     pub(crate) inputs: &'a OnceInputs,
@@ -42,11 +41,11 @@ pub(crate) fn sample_lengths(
     files: &[PathBuf],
     options: &SampleOptions<'_>,
 ) {
-    let through_maps = through_maps(&inferred.features);
+    let maps = maps(&inferred.features);
     let is_varlen = |feature: &&Feature| matches!(feature.kind, FeatureKind::Varlen { .. });
     let lists = inferred.features.iter().filter(is_varlen);
     // Maps of equal size do not mean that other maps have that size.
-    let lists = lists.filter(|feature| !through_maps.contains(&*feature.name));
+    let lists = lists.filter(|feature| !reads_any(feature, &maps));
     let lists: Vec<Feature> = lists.cloned().collect();
     if lists.is_empty() || options.records == 0 {
         return;
@@ -58,25 +57,21 @@ pub(crate) fn sample_lengths(
     }
 }
 
-/// The names of features that read keys of maps, or values in maps.
-fn through_maps(features: &[Feature]) -> HashSet<String> {
-    let paths = features.iter().filter_map(|feature| {
-        let path = Path::parse(feature.expression()).ok()?;
-        Some((&feature.name, path.steps))
-    });
-    let paths: Vec<(&String, Vec<Step>)> = paths.collect();
-    let maps = paths.iter().filter_map(|(_, steps)| match &steps[..] {
-        [map @ .., Step::Keys] => Some(map),
-        _ => None,
-    });
-    let maps: Vec<&[Step]> = maps.collect();
-    // The feature reads the map's keys or its values.
-    let is_inside =
-        |steps: &[Step], map: &[Step]| steps.len() > map.len() && steps.starts_with(map);
-    let through = paths
-        .iter()
-        .filter(|(_, steps)| maps.iter().any(|map| is_inside(steps, map)));
-    through.map(|(name, _)| (*name).clone()).collect()
+/// The paths of the maps whose keys are a feature.
+fn maps(features: &[Feature]) -> Vec<Vec<Step>> {
+    let map = |feature: &Feature| {
+        let mut steps = Path::parse(feature.expression()).ok()?.steps;
+        (steps.pop() == Some(Step::Keys)).then_some(steps)
+    };
+    features.iter().filter_map(map).collect()
+}
+
+/// Whether a feature reads keys of one of the maps, or values in it.
+fn reads_any(feature: &Feature, maps: &[Vec<Step>]) -> bool {
+    Path::parse(feature.expression()).is_ok_and(|Path { steps, .. }| {
+        let is_in = |map: &Vec<Step>| steps.len() > map.len() && steps.starts_with(map);
+        maps.iter().any(is_in)
+    })
 }
 
 /// What the first records of a file show.
@@ -96,21 +91,22 @@ impl Sample {
         options: &SampleOptions<'_>,
     ) -> Result<Option<Sample>, Error> {
         let memory = usize::try_from(options.memory_limit).unwrap_or(usize::MAX);
-        let lenience = Lenience {
+        let reading = RecordOptions {
             // The payload, what it is decompressed to, the decoder's window, and columns.
-            max_block_bytes: options.lenience.max_block_bytes.min(memory / 4),
-            ..options.lenience
+            max_block_bytes: options.reading.max_block_bytes.min(memory / 4),
+            buffer_size: BUFFER_SIZE,
+            ..options.reading
         };
         for (number, path) in files.iter().enumerate().take(SAMPLE_FILES) {
             // The next blocks of a pipe may take long to arrive.
-            let (reading, enough) = match options.inputs.begin(path)? {
+            let (opened, enough) = match options.inputs.begin(path)? {
                 // So far only the first file's header was read.
                 Some(_) if number > 0 => return Ok(None),
                 Some(stream) if stream.is_begun() => (stream.reading(), 1),
                 Some(_) => continue,
                 None => (Reading::open(path, &Stop::default()), SAMPLE_ENOUGH),
             };
-            let blocks = FileBlocks::read(path, reading, BUFFER_SIZE, &lenience)?;
+            let blocks = FileBlocks::new(path, opened, &reading)?;
             let sample = Sample::of_blocks(blocks, (enough, memory), lists, options)?;
             if sample.records > 0 {
                 return Ok(Some(sample));

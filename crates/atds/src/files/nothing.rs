@@ -36,7 +36,7 @@ pub(super) fn in_folder(folder: &Path, recursive: bool, search: &Search) -> Noth
     there.look(folder, 0);
     there.hidden.0.extend(search.hidden.0.iter().cloned());
     let (mut names, mut patterns) = (there.names.clone(), Vec::new());
-    if recursive {
+    if recursive && !there.below.is_empty() {
         names.append(&mut there.below);
         patterns.extend(pattern_for(&names).map(|names| format!("**/{names}")));
     } else {
@@ -66,37 +66,33 @@ pub(super) fn of_pattern(
 ) -> NothingFound {
     let folders = start.ancestors();
     let missing = folders.filter(|folder| !folder.as_os_str().is_empty() && !folder.exists());
-    let explanation = match (NotExpanded::in_path(given), missing.last()) {
-        (Some(part), _) => format!(": {part}"),
-        (None, Some(folder)) => {
-            format!(": there is no folder {}", quoted(folder.to_string_lossy()))
-        }
-        (None, None) => {
-            let mut there = Contents::default();
-            for folder in &search.folders {
-                there.look(folder, 0);
-            }
-            let (mut folders, mut beside) = (search.folders.len(), 0);
-            let suggestion = if folders > 0 {
-                let pattern = given.to_string_lossy();
-                let pattern = pattern.trim_end_matches('/');
-                there.pattern().map(|inside| format!("{pattern}/{inside}"))
-            } else if is_simple {
-                there.look(start, 0);
-                (folders, beside) = (there.folders, there.names.len());
-                there.pattern().map(|inside| join(start, &inside))
-            } else {
-                None
-            };
-            let counts = [(folders, "folder", ""), (beside, "other file", "")];
-            let suggestions = suggestion.into_iter().collect();
-            return explain(false, &counts, &search.hidden, search, suggestions);
-        }
-    };
-    NothingFound {
-        explanation,
-        ..NothingFound::default()
+    let no_folder = |folder: &Path| format!("there is no folder {}", quoted(folder.display()));
+    let not_expanded = NotExpanded::in_path(given).map(|part| part.to_string());
+    if let Some(reason) = not_expanded.or_else(|| missing.last().map(no_folder)) {
+        return NothingFound {
+            explanation: format!(": {reason}"),
+            ..NothingFound::default()
+        };
     }
+    let mut there = Contents::default();
+    for folder in &search.folders {
+        there.look(folder, 0);
+    }
+    let (mut folders, mut beside) = (search.folders.len(), 0);
+    let suggestion = if folders > 0 {
+        let pattern = given.to_string_lossy();
+        let pattern = pattern.trim_end_matches('/');
+        there.pattern().map(|inside| format!("{pattern}/{inside}"))
+    } else if is_simple {
+        there.look(start, 0);
+        (folders, beside) = (there.folders, there.names.len());
+        there.pattern().map(|inside| join(start, &inside))
+    } else {
+        None
+    };
+    let counts = [(folders, "folder", ""), (beside, "other file", "")];
+    let suggestions = suggestion.into_iter().collect();
+    explain(false, &counts, &search.hidden, search, suggestions)
 }
 
 /// Says what is there, what is hidden, and what to give. Hidden files that `search` has passed over are
@@ -121,14 +117,13 @@ fn explain(
         all => format!(": give {}", all.join(" or ")),
     };
     let hidden = hidden.in_words().map(|words| format!("; {words}"));
-    let explanation = match (&there[..], hidden) {
-        ([], Some(hidden)) => hidden + &advice,
-        ([], None) if is_folder => format!(": the folder is empty{advice}"),
-        ([], None) => advice,
-        (there, hidden) => {
-            let there = there.join(" and ");
-            format!(", but {there}{advice}{}", hidden.unwrap_or_default())
-        }
+    let hidden = hidden.unwrap_or_default();
+    let explanation = if !there.is_empty() {
+        format!(", but {}{advice}{hidden}", there.join(" and "))
+    } else if hidden.is_empty() && is_folder {
+        format!(": the folder is empty{advice}")
+    } else {
+        hidden + &advice
     };
     NothingFound {
         is_folder,

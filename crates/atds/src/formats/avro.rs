@@ -18,14 +18,15 @@ use tensor_batch::RowSlots;
 use crate::avro;
 use crate::avro::file_blocks::framing;
 use crate::avro::plans::{Compiled, Plans};
+use crate::avro::records::RecordOptions;
 use crate::lock::lock;
-use crate::tolerate::{FaultLog, Lenience};
+use crate::tolerate::FaultLog;
 
 /// Avro container files, read by the features of a data set.
 #[derive(Clone, Debug)]
 pub(crate) struct AvroFormat {
     pub(crate) plans: Arc<Plans>,
-    pub(crate) lenience: Lenience,
+    pub(crate) reading: RecordOptions,
     pub(crate) buffers: Arc<BufferPool>,
     pub(crate) log: Arc<FaultLog>,
 }
@@ -46,7 +47,7 @@ impl Format for AvroFormat {
     }
 
     fn open(&self, file: &FileInfo<'_>) -> Result<Box<dyn Blocks>, Error> {
-        let (limits, trailing) = framing(&self.lenience);
+        let (limits, trailing) = framing(&self.reading);
         let opened = Opened {
             format: self.clone(),
             location: file.location.clone(),
@@ -281,7 +282,7 @@ impl Decoder for AvroDecoder {
         let pool = &self.file.format.buffers;
         let len = |job: &PrepareJob<'_>| payload(job.parts).len() * *ratio / 1024;
         let mut buffers: Vec<_> = jobs.iter().map(|job| pool.take(len(job))).collect();
-        decompressor.set_tolerates_checksums(self.file.format.lenience.tolerate.checksum);
+        decompressor.set_tolerates_checksums(self.file.format.reading.tolerate.checksum);
         let bad_checksums = decompressor.bad_checksums();
         let work = jobs.iter().zip(&mut buffers);
         let mut work: Vec<_> = work
@@ -353,7 +354,7 @@ impl Decoder for AvroDecoder {
     fn finish(&self, block: &Prepared, at: Pos) -> Result<Tally, Error> {
         let left = data(block).len() - at.at as usize;
         let mut tally = Tally::default();
-        if left > 0 && self.file.format.lenience.tolerate.trailing_block_bytes {
+        if left > 0 && self.file.format.reading.tolerate.trailing_block_bytes {
             self.file
                 .name_fault("bytes left in a block after its records");
             tally.tolerated.trailing_block_bytes = left as u64;

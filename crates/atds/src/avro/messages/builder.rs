@@ -9,7 +9,7 @@ use avro_decode::{Absent, OutOfBounds, Plan, PlanOptions, Schema};
 use super::writers::Writers;
 use super::{Framing, MessageDecoder};
 use crate::avro::plans::{may_be_covered, meanings_of_reader, missing_everywhere, options_for};
-use crate::builder::check_depth;
+use crate::avro::records::check_depth;
 use crate::limits::default_memory_limit;
 use crate::{Error, Tolerate, avro};
 

@@ -16,10 +16,11 @@ use tempfile::TempDir;
 use tensor_batch::{BatchSpec, DType, Layout};
 
 use crate::avro::plans::Plans;
+use crate::avro::records::RecordOptions;
 use crate::formats::avro::{AvroFormat, BufferPool};
 use crate::source::stream::Stream;
 use crate::source::{Mappings, OnceInputs, open};
-use crate::tolerate::{FaultLog, Lenience};
+use crate::tolerate::FaultLog;
 
 conformance!(avro_null_read, &AvroFiles::new(Codec::Null, false));
 conformance!(avro_null_mapped, &AvroFiles::new(Codec::Null, true));
@@ -117,7 +118,7 @@ impl TestFormat for AvroFiles {
     fn format(&self) -> Arc<dyn Format> {
         Arc::new(AvroFormat {
             plans: Arc::new(Self::plans()),
-            lenience: Lenience::default(),
+            reading: RecordOptions::default(),
             buffers: Arc::new(BufferPool::new(u64::MAX)),
             log: Arc::new(FaultLog::default()),
         })
