@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use avro_block::Header;
 use avro_decode::{Inferred, infer};
 #[doc(inline)]
 pub use avro_decode::{Schema, SchemaError, SchemaPath, SchemaPaths, paths};
@@ -88,27 +89,36 @@ impl FileSchemas {
         inputs: &OnceInputs,
         on_check: impl Fn(usize, usize) -> ControlFlow<()> + Sync,
     ) -> FileSchemas {
-        let reading = Reading {
-            files,
-            inputs,
-            hasher: RandomState::new(),
-            found: Mutex::default(),
-        };
-        let read = || while reading.step(&on_check).is_continue() {};
-        // The first file is read alone, so that its schema is kept first.
-        if reading.step(&on_check).is_continue() {
-            thread::scope(|scope| {
-                for _ in 1..files.len().min(HEADER_THREADS) {
-                    // Fewer threads also suffice.
-                    let thread = thread::Builder::new().name("atds-headers".to_owned());
-                    if thread.spawn_scoped(scope, read).is_err() {
-                        break;
-                    }
+        let (found, hasher) = (Mutex::new(Found::default()), RandomState::new());
+        let next = || lock(&found).next(files);
+        let read = || {
+            while let Some((file, path)) = next() {
+                // Pipes and other special files are not waited for; they are checked when they are
+                // opened. The first file is always read, because it determines the columns.
+                let once = inputs.has(path);
+                let header = (file == 0 || !once).then(|| read_header(path, inputs));
+                let header = header.map(|header| {
+                    let hashed = |header: Header| (hasher.hash_one(header.schema()), header);
+                    header.map(hashed)
+                });
+                // An input that can be read only once cannot be read again for its schema.
+                let checked = lock(&found).add(file, header, file == 0 || once, files.len());
+                if on_check(checked, files.len()).is_break() {
+                    lock(&found).fault = Some((0, stopped()));
                 }
-                read();
-            });
-        }
-        let found = reading.found.into_inner();
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 1..files.len().min(HEADER_THREADS) {
+                // Fewer threads also suffice.
+                let thread = thread::Builder::new().name("atds-headers".to_owned());
+                if thread.spawn_scoped(scope, read).is_err() {
+                    break;
+                }
+            }
+            read();
+        });
+        let found = found.into_inner();
         found.unwrap_or_else(PoisonError::into_inner).finish()
     }
 
@@ -199,14 +209,7 @@ impl FromIterator<(usize, Arc<str>)> for FileSchemas {
     }
 }
 
-/// The state of reading headers, shared by threads.
-struct Reading<'f> {
-    files: &'f [PathBuf],
-    inputs: &'f OnceInputs,
-    hasher: RandomState,
-    found: Mutex<Found>,
-}
-
+/// What threads that read headers have found.
 #[derive(Default)]
 struct Found {
     /// The file to be read next.
@@ -224,64 +227,50 @@ struct Found {
     fault: Option<(usize, Error)>,
 }
 
-impl Reading<'_> {
-    /// Reads the next file's header, if there is one to be read.
-    fn step(&self, on_check: &impl Fn(usize, usize) -> ControlFlow<()>) -> ControlFlow<()> {
-        let mut found = lock(&self.found);
-        let file = found.next;
-        // Files are taken in order, so all files before the first faulty one are read.
-        if found.fault.as_ref().is_some_and(|fault| file > fault.0) {
-            return ControlFlow::Break(());
-        }
-        let Some(path) = self.files.get(file) else {
-            return ControlFlow::Break(());
-        };
-        found.next += 1;
-        drop(found);
-        // Pipes and other special files are not waited for; they are checked when they are opened.
-        // The first file is always read, because it determines the columns.
-        let once = self.inputs.has(path);
-        let header = (file == 0 || !once).then(|| read_header(path, self.inputs));
-        let mut found = lock(&self.found);
+impl Found {
+    /// The file to be read next. Files are taken in order, so all files before the first faulty one are
+    /// read.
+    fn next<'f>(&mut self, files: &'f [PathBuf]) -> Option<(usize, &'f PathBuf)> {
+        let file = self.next;
+        self.next += 1;
+        let is_late = self.fault.as_ref().is_some_and(|fault| file > fault.0);
+        Some((file, files.get(file).filter(|_| !is_late)?))
+    }
+
+    /// Adds the schema of a file, after its hash. The text is kept if it `must` be, or if there is memory
+    /// for it. Returns the number of files that were read, of `total`.
+    fn add(
+        &mut self,
+        file: usize,
+        header: Option<Result<(u64, Header), Error>>,
+        must: bool,
+        total: usize,
+    ) -> usize {
         match header {
-            Some(Ok(header)) => {
-                let hash = self.hasher.hash_one(header.schema());
-                // An input that can be read only once cannot be read again for its schema.
-                found.add(hash, file, header.schema(), once);
+            Some(Ok((hash, header))) => {
+                let text = header.schema();
+                let known = self.schemas.entry(hash).or_insert_with(|| {
+                    self.bytes = self.bytes.saturating_add(text.len());
+                    let text = (self.bytes <= MAX_SCHEMA_BYTES).then(|| text.into());
+                    FileSchema { file, text }
+                });
+                known.file = known.file.min(file);
+                if must {
+                    known.text.get_or_insert_with(|| text.into());
+                }
             }
-            Some(Err(error)) if found.fault.as_ref().is_none_or(|fault| file < fault.0) => {
-                found.fault = Some((file, error));
+            Some(Err(error)) if self.fault.as_ref().is_none_or(|fault| file < fault.0) => {
+                self.fault = Some((file, error));
             }
             _ => {}
         }
-        found.checked += 1;
-        let (checked, total) = (found.checked, self.files.len());
-        let logged = found.logged.get_or_insert_with(Instant::now);
+        self.checked += 1;
+        let logged = self.logged.get_or_insert_with(Instant::now);
         if logged.elapsed() >= LOGGED_EVERY {
             *logged = Instant::now();
-            log::info!("read the headers of {checked} of {total} files");
+            log::info!("read the headers of {} of {total} files", self.checked);
         }
-        drop(found);
-        let goes_on = on_check(checked, total);
-        if goes_on.is_break() {
-            lock(&self.found).fault = Some((0, stopped()));
-        }
-        goes_on
-    }
-}
-
-impl Found {
-    /// Adds the schema of a file. The text is kept if it `must` be, or if there is memory for it.
-    fn add(&mut self, hash: u64, file: usize, text: &str, must: bool) {
-        let known = self.schemas.entry(hash).or_insert_with(|| {
-            self.bytes = self.bytes.saturating_add(text.len());
-            let text = (self.bytes <= MAX_SCHEMA_BYTES).then(|| text.into());
-            FileSchema { file, text }
-        });
-        known.file = known.file.min(file);
-        if must {
-            known.text.get_or_insert_with(|| text.into());
-        }
+        self.checked
     }
 
     fn finish(self) -> FileSchemas {
