@@ -433,7 +433,7 @@ pub(crate) struct BufferPool {
 
 /// The most unused buffers, and their bytes. They do not count, so they are a small part of the memory
 /// limit, too.
-const MAX_UNUSED: usize = 32;
+const MAX_UNUSED: usize = 128;
 const MAX_UNUSED_BYTES: u64 = 32 << 20;
 const UNUSED_SHARE: u64 = 64;
 
