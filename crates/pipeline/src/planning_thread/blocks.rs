@@ -16,7 +16,6 @@ use crate::block::{Block, BlockPayload, FileContext, Payload};
 use crate::error::Stop;
 use crate::memory::Lease;
 use crate::read_pool::ReadPool;
-use crate::tuning::KEPT_SHARE;
 use crate::watch::What;
 
 /// A file that is being framed.
@@ -223,10 +222,13 @@ impl PlanningThread {
     }
 
     /// Whether payloads stay in the window for so long that it matters what they keep. With several
-    /// workers, which would wait for the copies, only if the window takes much of the memory.
+    /// workers, which would wait for the copies, only if the window, or what is held, takes much of the
+    /// memory.
     fn is_long_in_window(&self) -> bool {
-        let few = self.flow.memory.limit() / KEPT_SHARE;
-        let is_large = || self.planner.expected_bytes() > few;
+        let memory = &self.flow.memory;
+        let is_large = || {
+            memory.left() < memory.limit() / 2 || self.planner.expected_bytes() > memory.limit() / 4
+        };
         self.flow.options.is_shuffled() && (self.flow.options.threads == 1 || is_large())
     }
 }
