@@ -142,10 +142,8 @@ impl Dataset {
     /// # Errors
     /// A file does not exist any more.
     pub fn total_bytes(&self) -> Result<Option<u64>, Error> {
-        let sizes = self.files().iter().map(|file| {
-            let found = std::fs::metadata(file).map_err(|error| Error::io(error, file))?;
-            Ok(found.len())
-        });
+        let found = |file| std::fs::metadata(file).map_err(|error| Error::io(error, file));
+        let sizes = self.files().iter().map(|file| Ok(found(file)?.len()));
         let total = sizes.sum::<Result<_, Error>>()?;
         Ok(self.settings.inputs.paths().is_empty().then_some(total))
     }

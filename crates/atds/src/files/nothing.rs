@@ -268,16 +268,12 @@ fn common_pattern(names: &[String]) -> String {
         let (stem, extension) = name[prefix.len()..].rsplit_once('.')?;
         (!stem.is_empty()).then(|| extension.to_owned())
     };
-    let suffix = match extension(first) {
-        Some(first)
-            if names
-                .iter()
-                .all(|name| extension(name).as_ref() == Some(&first)) =>
-        {
-            format!(".{}", Pattern::escape(&first))
-        }
-        _ => String::new(),
-    };
+    let common = extension(first);
+    let is_common = names.iter().all(|name| extension(name) == common);
+    let common = common.filter(|_| is_common);
+    let suffix = common.map_or(String::new(), |common| {
+        format!(".{}", Pattern::escape(&common))
+    });
     format!("{}*{suffix}", Pattern::escape(prefix))
 }
 

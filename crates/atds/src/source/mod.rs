@@ -20,7 +20,7 @@ pub use unpack::Packing;
 
 use local::LocalFile;
 use stream::Stream;
-use unpack::{HEAD, read_head, unpack};
+use unpack::{HEAD, unpack};
 
 /// The bytes of the file at `path`, for the pipeline. Nothing is read but the first bytes, which tell
 /// whether the whole file is packed: then it is unpacked while it is read.
@@ -85,7 +85,8 @@ impl Reading {
             Some(_) => Box::new(OnceReader::new(file, path, stop)),
             None => Box::new(file),
         };
-        let head = read_head(&mut reader)?;
+        let mut head = Vec::with_capacity(HEAD);
+        reader.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
         let packing = Packing::of_head(&head);
         // A pipe cannot go back to its start.
         let reader = Cursor::new(head).chain(reader);

@@ -51,13 +51,6 @@ impl fmt::Display for Packing {
 /// Number of bytes that identify the packing of a file.
 pub(super) const HEAD: usize = 4;
 
-/// The first bytes of a file, fewer only if it ends.
-pub(super) fn read_head(reader: &mut impl Read) -> io::Result<Vec<u8>> {
-    let mut head = Vec::with_capacity(HEAD);
-    reader.take(HEAD as u64).read_to_end(&mut head)?;
-    Ok(head)
-}
-
 /// Size of a read from a packed file in bytes.
 const BUFFER: usize = 128 << 10;
 
