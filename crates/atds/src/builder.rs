@@ -18,6 +18,7 @@ use crate::avro::schema::FileSchemas;
 use crate::avro::{SampleOptions, sample_lengths};
 use crate::dataset::{Dataset, RunOptions, Settings, SharedCaches};
 use crate::files::Files;
+use crate::formats::avro::{AvroFormat, BufferPool};
 use crate::iteration::NO_SHUFFLING;
 use crate::limits::{
     DEFAULT_INFER_SAMPLE, DEFAULT_PREFETCH, MAX_PREFETCH, MAX_THREADS, default_memory_limit,
@@ -342,7 +343,12 @@ impl DatasetBuilder {
         }
         Ok(Dataset::new(Settings {
             files,
-            plans: Arc::new(plans),
+            format: Arc::new(AvroFormat {
+                plans: Arc::new(plans),
+                reading: self.run.reading,
+                buffers: Arc::new(BufferPool::new(self.run.pipeline.memory_limit)),
+                log: Arc::default(),
+            }),
             schemas: schemas.into(),
             left_out: inferred.left_out,
             sampled: [self.sampled, inferred.sampled].concat(),

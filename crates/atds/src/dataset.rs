@@ -15,11 +15,9 @@ use tensor_batch::{Batch, BatchSpec};
 
 use crate::Error;
 use crate::avro::file_blocks::{FileBlocks, whole_index};
-use crate::avro::plans::Plans;
 use crate::avro::records::RecordOptions;
 use crate::avro::schema::FileSchemas;
-use crate::formats::avro::BufferPool;
-use crate::iteration::IterationFiles;
+use crate::formats::avro::AvroFormat;
 use crate::lock::lock;
 use crate::source::{Mappings, OnceInputs, Reading, Stop};
 use crate::stats::{Stats, StatsHandle};
@@ -52,7 +50,7 @@ impl fmt::Debug for Dataset {
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) files: Arc<[PathBuf]>,
-    pub(crate) plans: Arc<Plans>,
+    pub(crate) format: Arc<AvroFormat>,
     pub(crate) schemas: Arc<FileSchemas>,
     pub(crate) left_out: Vec<LeftOut>,
     /// The features that are dense by a sample.
@@ -81,7 +79,6 @@ pub(crate) struct RunOptions {
 /// What one iteration leaves for the next.
 #[derive(Debug)]
 pub(crate) struct SharedCaches {
-    pub(crate) buffers: Arc<BufferPool>,
     pub(crate) mappings: Arc<Mappings>,
     pub(crate) threads: Arc<ThreadPool>,
     /// What decoding costs.
@@ -93,7 +90,6 @@ pub(crate) struct SharedCaches {
 impl SharedCaches {
     pub(crate) fn new(memory_limit: u64) -> Self {
         SharedCaches {
-            buffers: Arc::new(BufferPool::new(memory_limit)),
             mappings: Arc::new(Mappings::new(memory_limit)),
             threads: Arc::default(),
             costs: Arc::default(),
@@ -116,7 +112,7 @@ impl Dataset {
 
     /// The columns of a batch, sorted by name.
     pub fn spec(&self) -> &BatchSpec {
-        self.settings.plans.spec()
+        self.settings.format.plans.spec()
     }
 
     /// The schemas that determine the columns: the first file's, and those of later files with
@@ -336,7 +332,7 @@ pub struct Batches {
     batches: atds_pipeline::Batches,
     /// Why the iteration could not begin: it has no batches.
     failed: Option<Error>,
-    files: Arc<IterationFiles>,
+    settings: Arc<Settings>,
     is_over: bool,
 }
 
@@ -353,7 +349,6 @@ impl Batches {
     fn start(settings: &Arc<Settings>, epochs: impl Iterator<Item = u64> + Send + 'static) -> Self {
         let (caches, run) = (&settings.caches, &settings.run);
         let failed = settings.inputs.claim().err();
-        let files = Arc::new(IterationFiles::new(settings.clone()));
         let mut options = run.pipeline.clone();
         options.threads = match run.cores {
             Some(cores) => run.threads.number_on(cores),
@@ -362,7 +357,8 @@ impl Batches {
         options.max_block_bytes = run.reading.max_block_bytes;
         options.read_size = run.reading.buffer_size;
         options.automatic = !matches!(run.threads, Threads::Fixed(_));
-        let mut pipeline = Pipeline::new(settings.plans.spec().clone(), files.clone(), options);
+        let spec = settings.format.plans.spec().clone();
+        let mut pipeline = Pipeline::new(spec, settings.clone(), options);
         pipeline = pipeline.with_costs(caches.costs.clone());
         if run.keep_threads {
             pipeline = pipeline.with_threads(caches.threads.clone());
@@ -374,7 +370,7 @@ impl Batches {
         Batches {
             batches,
             failed,
-            files,
+            settings: settings.clone(),
             is_over: false,
         }
     }
@@ -406,7 +402,7 @@ impl Batches {
         if matches!(next, Poll::Ready(None | Some(Err(_)))) {
             self.end();
         }
-        next.map_err(|error| self.files.error(error))
+        next.map_err(|error| self.settings.error(error))
     }
 
     /// Ends the iteration: stops its threads, and waits for them at most for `timeout`. Returns

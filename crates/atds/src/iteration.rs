@@ -1,4 +1,4 @@
-//! The files of one iteration, as the pipeline reads them.
+//! The files of a data set, as the pipeline reads them.
 
 use std::io;
 use std::sync::Arc;
@@ -8,34 +8,23 @@ use atds_format::{ByteSource, Format, Location};
 
 use crate::dataset::Settings;
 use crate::error::Place;
-use crate::formats::avro::AvroFormat;
 use crate::source::open;
 use crate::{Error, ErrorKind};
 
-/// The files of one iteration.
-#[derive(Debug)]
-pub(crate) struct IterationFiles {
-    settings: Arc<Settings>,
-    format: Arc<AvroFormat>,
-}
-
-impl atds_pipeline::Files for IterationFiles {
+impl atds_pipeline::Files for Settings {
     fn len(&self) -> usize {
-        self.settings.files.len()
+        self.files.len()
     }
 
     fn location(&self, file: usize) -> Location {
-        self.settings.files[file].clone().into()
+        self.files[file].clone().into()
     }
 
     fn source(&self, file: usize) -> io::Result<Arc<dyn ByteSource>> {
-        let Settings {
-            files, inputs, run, ..
-        } = &*self.settings;
-        let path = &files[file];
-        let mappings = run.mmap.then_some(&self.settings.caches.mappings);
-        let source = open(path, mappings, inputs)?;
-        match inputs.packed.packing(path) {
+        let (path, run) = (&self.files[file], &self.run);
+        let mappings = run.mmap.then_some(&self.caches.mappings);
+        let source = open(path, mappings, &self.inputs)?;
+        match self.inputs.packed.packing(path) {
             Some(packing) if run.pipeline.shuffle_blocks => {
                 let reason = NO_SHUFFLING;
                 Err(io::Error::other(ErrorKind::Packed { packing, reason }))
@@ -49,7 +38,7 @@ impl atds_pipeline::Files for IterationFiles {
     }
 
     fn mapped_bytes(&self) -> u64 {
-        self.settings.caches.mappings.bytes()
+        self.caches.mappings.bytes()
     }
 
     fn left_out(&self, file: usize, trailing_bytes: u64) {
@@ -61,17 +50,7 @@ impl atds_pipeline::Files for IterationFiles {
 /// Why the blocks of a packed file are not shuffled, and what to do.
 pub(crate) const NO_SHUFFLING: &str = "leave `shuffle_blocks` out, or unpack the file";
 
-impl IterationFiles {
-    pub(crate) fn new(settings: Arc<Settings>) -> Self {
-        let format = Arc::new(AvroFormat {
-            plans: settings.plans.clone(),
-            reading: settings.run.reading,
-            buffers: settings.caches.buffers.clone(),
-            log: Arc::default(),
-        });
-        IterationFiles { settings, format }
-    }
-
+impl Settings {
     /// An error of the pipeline, as the data set has it.
     #[cold]
     pub(crate) fn error(&self, error: atds_pipeline::Error) -> Error {
@@ -83,14 +62,13 @@ impl IterationFiles {
         {
             self.note_packed(&mut first.0);
         }
-        error.of_sampled(&self.settings.sampled)
+        error.of_sampled(&self.sampled)
     }
 
     /// Says whether the file of a place is packed as a whole: offsets are then those of the unpacked
     /// file.
     fn note_packed(&self, place: &mut Place) {
         let path = place.location.as_ref().and_then(Location::path);
-        place.unpacked =
-            path.is_some_and(|path| self.settings.inputs.packed.packing(path).is_some());
+        place.unpacked = path.is_some_and(|path| self.inputs.packed.packing(path).is_some());
     }
 }

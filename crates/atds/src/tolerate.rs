@@ -108,7 +108,7 @@ impl fmt::Display for Tolerate {
     }
 }
 
-/// Names files with tolerated faults in the log of an iteration: the lines so far.
+/// Names files with tolerated faults in the log of a data set: the lines so far.
 #[derive(Debug, Default)]
 pub(crate) struct FaultLog(Mutex<BTreeSet<String>>);
 
