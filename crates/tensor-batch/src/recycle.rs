@@ -11,9 +11,10 @@ use crate::sizes::Sizes;
 /// prefetch queue usually hold fewer.
 const MAX_KEPT: usize = 8;
 
-/// Bytes of batches up to which more are kept: several threads make small batches by the dozen, and the
-/// consumer drops them as fast.
-const SMALL_KEPT_BYTES: usize = 16 << 20;
+/// Bytes of batches up to which more are kept. While one thread is kept from its core, others make
+/// batches by the dozen, and the consumer drops them as fast: memory that is new each time would cost
+/// half as much as decoding.
+const MANY_KEPT_BYTES: usize = 256 << 20;
 
 /// Columns of dropped batches, and columns that were dropped one by one.
 #[derive(Default)]
@@ -126,7 +127,7 @@ impl Recycler {
         let mut free = self.lock();
         let kept = free.batches.len();
         // Batches of one builder are about as large.
-        let has_room = kept < MAX_KEPT || bytes.saturating_mul(kept) < SMALL_KEPT_BYTES;
+        let has_room = kept < MAX_KEPT || bytes.saturating_mul(kept) < MANY_KEPT_BYTES;
         if has_room && self.may_keep(bytes) {
             free.batches.push(columns);
         }
