@@ -16,14 +16,14 @@ use crate::avro::plans::Plans;
 use crate::avro::records::RecordOptions;
 use crate::avro::schema::FileSchemas;
 use crate::avro::{SampleOptions, sample_lengths};
-use crate::dataset::{Dataset, RunOptions, Settings, SharedCaches};
+use crate::dataset::{Dataset, RunOptions, Settings};
 use crate::files::Files;
 use crate::formats::avro::{AvroFormat, BufferPool};
 use crate::iteration::NO_SHUFFLING;
 use crate::limits::{
     DEFAULT_INFER_SAMPLE, DEFAULT_PREFETCH, MAX_PREFETCH, MAX_THREADS, default_memory_limit,
 };
-use crate::source::OnceInputs;
+use crate::source::{Mappings, OnceInputs};
 use crate::stats::Trace;
 use crate::{Error, ErrorKind, Threads, Tolerate};
 
@@ -341,20 +341,24 @@ impl DatasetBuilder {
         if plans.lacks_any() && all_read() {
             plans.check_found()?;
         }
+        let memory_limit = self.run.pipeline.memory_limit;
         Ok(Dataset::new(Settings {
             files,
             format: Arc::new(AvroFormat {
                 plans: Arc::new(plans),
                 reading: self.run.reading,
-                buffers: Arc::new(BufferPool::new(self.run.pipeline.memory_limit)),
+                buffers: Arc::new(BufferPool::new(memory_limit)),
                 log: Arc::default(),
             }),
             schemas: schemas.into(),
             left_out: inferred.left_out,
             sampled: [self.sampled, inferred.sampled].concat(),
-            caches: Arc::new(SharedCaches::new(self.run.pipeline.memory_limit)),
+            mappings: self.run.mmap.then(|| Arc::new(Mappings::new(memory_limit))),
             run: self.run,
             inputs,
+            threads: Arc::default(),
+            costs: Arc::default(),
+            file_counts: Arc::default(),
         }))
     }
 

@@ -57,7 +57,14 @@ pub(crate) struct Settings {
     pub(crate) sampled: Vec<Sampled>,
     pub(crate) run: RunOptions,
     pub(crate) inputs: Arc<OnceInputs>,
-    pub(crate) caches: Arc<SharedCaches>,
+    // What one iteration leaves for the next:
+    /// The mapped files, if files are mapped.
+    pub(crate) mappings: Option<Arc<Mappings>>,
+    pub(crate) threads: Arc<ThreadPool>,
+    /// What decoding costs.
+    pub(crate) costs: Arc<Costs>,
+    /// The number of records of packed files, because counting takes long.
+    pub(crate) file_counts: Arc<Mutex<HashMap<PathBuf, u64>>>,
 }
 
 /// The options of an iteration.
@@ -74,28 +81,6 @@ pub(crate) struct RunOptions {
     /// How files are read.
     pub(crate) reading: RecordOptions,
     pub(crate) epochs: u64,
-}
-
-/// What one iteration leaves for the next.
-#[derive(Debug)]
-pub(crate) struct SharedCaches {
-    pub(crate) mappings: Arc<Mappings>,
-    pub(crate) threads: Arc<ThreadPool>,
-    /// What decoding costs.
-    pub(crate) costs: Arc<Costs>,
-    /// The number of records of packed files, because counting takes long.
-    file_counts: Mutex<HashMap<PathBuf, u64>>,
-}
-
-impl SharedCaches {
-    pub(crate) fn new(memory_limit: u64) -> Self {
-        SharedCaches {
-            mappings: Arc::new(Mappings::new(memory_limit)),
-            threads: Arc::default(),
-            costs: Arc::default(),
-            file_counts: Mutex::default(),
-        }
-    }
 }
 
 impl Dataset {
@@ -179,7 +164,7 @@ impl Dataset {
 
     /// The records of a packed file, counted once.
     fn count_packed(&self, path: &Path, is_logged: &mut bool) -> Result<u64, Error> {
-        let (counts, run) = (&self.settings.caches.file_counts, &self.settings.run);
+        let (counts, run) = (&self.settings.file_counts, &self.settings.run);
         if let Some(records) = lock(counts).get(path) {
             return Ok(*records);
         }
@@ -248,7 +233,7 @@ impl Dataset {
     /// [`keep_threads`](crate::DatasetBuilder::keep_threads). Running iterations continue, and the
     /// next iteration starts threads.
     pub fn end_threads(&self) {
-        self.settings.caches.threads.end();
+        self.settings.threads.end();
     }
 
     /// The slice of this data set that reads the range `records` of an epoch. Positions count in
@@ -347,7 +332,7 @@ impl fmt::Debug for Batches {
 
 impl Batches {
     fn start(settings: &Arc<Settings>, epochs: impl Iterator<Item = u64> + Send + 'static) -> Self {
-        let (caches, run) = (&settings.caches, &settings.run);
+        let run = &settings.run;
         let failed = settings.inputs.claim().err();
         let mut options = run.pipeline.clone();
         options.threads = match run.cores {
@@ -359,9 +344,9 @@ impl Batches {
         options.automatic = !matches!(run.threads, Threads::Fixed(_));
         let spec = settings.format.plans.spec().clone();
         let mut pipeline = Pipeline::new(spec, settings.clone(), options);
-        pipeline = pipeline.with_costs(caches.costs.clone());
+        pipeline = pipeline.with_costs(settings.costs.clone());
         if run.keep_threads {
-            pipeline = pipeline.with_threads(caches.threads.clone());
+            pipeline = pipeline.with_threads(settings.threads.clone());
         }
         let batches = match &failed {
             None => pipeline.iter(epochs),

@@ -21,11 +21,10 @@ impl atds_pipeline::Files for Settings {
     }
 
     fn source(&self, file: usize) -> io::Result<Arc<dyn ByteSource>> {
-        let (path, run) = (&self.files[file], &self.run);
-        let mappings = run.mmap.then_some(&self.caches.mappings);
-        let source = open(path, mappings, &self.inputs)?;
+        let path = &self.files[file];
+        let source = open(path, self.mappings.as_ref(), &self.inputs)?;
         match self.inputs.packed.packing(path) {
-            Some(packing) if run.pipeline.shuffle_blocks => {
+            Some(packing) if self.run.pipeline.shuffle_blocks => {
                 let reason = NO_SHUFFLING;
                 Err(io::Error::other(ErrorKind::Packed { packing, reason }))
             }
@@ -38,7 +37,8 @@ impl atds_pipeline::Files for Settings {
     }
 
     fn mapped_bytes(&self) -> u64 {
-        self.caches.mappings.bytes()
+        let mappings = self.mappings.as_ref();
+        mappings.map_or(0, |mappings| mappings.bytes())
     }
 
     fn left_out(&self, file: usize, trailing_bytes: u64) {
