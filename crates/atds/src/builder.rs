@@ -31,7 +31,29 @@ impl Dataset {
     /// A builder of a dataset of `files` (one or several files, globs or folders) in batches of
     /// `batch_size` records.
     pub fn builder(files: impl Into<Files>, batch_size: usize) -> DatasetBuilder {
-        DatasetBuilder::new(files.into(), batch_size)
+        let mut pipeline = Options::new(batch_size);
+        pipeline.prefetch = DEFAULT_PREFETCH;
+        pipeline.memory_limit = default_memory_limit(1);
+        DatasetBuilder {
+            files: files.into(),
+            features: None,
+            layout: None,
+            plan: PlanOptions::default(),
+            run: RunOptions {
+                pipeline,
+                threads: Threads::Auto,
+                cores: None,
+                keep_threads: false,
+                mmap: false,
+                reading: RecordOptions::default(),
+                epochs: 1,
+            },
+            check_files: true,
+            on_check: Arc::new(|_, _| ControlFlow::Continue(())),
+            schemas: None,
+            sample_records: DEFAULT_INFER_SAMPLE,
+            sampled: Vec::new(),
+        }
     }
 }
 
@@ -209,32 +231,6 @@ setters! {
 }
 
 impl DatasetBuilder {
-    fn new(files: Files, batch_size: usize) -> Self {
-        let mut pipeline = Options::new(batch_size);
-        pipeline.prefetch = DEFAULT_PREFETCH;
-        pipeline.memory_limit = default_memory_limit(1);
-        DatasetBuilder {
-            files,
-            features: None,
-            layout: None,
-            plan: PlanOptions::default(),
-            run: RunOptions {
-                pipeline,
-                threads: Threads::Auto,
-                cores: None,
-                keep_threads: false,
-                mmap: false,
-                reading: RecordOptions::default(),
-                epochs: 1,
-            },
-            check_files: true,
-            on_check: Arc::new(|_, _| ControlFlow::Continue(())),
-            schemas: None,
-            sample_records: DEFAULT_INFER_SAMPLE,
-            sampled: Vec::new(),
-        }
-    }
-
     /// Sets the features to read; other fields are skipped. By default, features are inferred from
     /// the reader's schema, or else from the files' schemas, and from [a
     /// sample](Self::sample_records) of records, see [`infer`](Self::infer).
@@ -446,7 +442,7 @@ fn look_further(
         }
         if !inputs.has(file)
             && let Ok(header) = read_header(file, inputs)
-            && let Ok(true) = plans.add(header.schema(), file)
+            && let Ok((_, true)) = plans.compile(header.schema(), file)
         {
             schemas.push(number, header.schema());
         }

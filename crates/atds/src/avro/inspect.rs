@@ -223,7 +223,7 @@ pub fn inspect_features(
 ) -> Result<Vec<Feature>, Error> {
     let files = files.into().looked_up()?;
     let schemas = FileSchemas::read(&files, |_, _| ControlFlow::Continue(()))?;
-    let mut inferred = schemas.infer_all(&files.resolve()?)?;
+    let mut inferred = schemas.infer_by(&files.resolve()?, true)?;
     let (features, _) = scan_exact(&files, &schemas, &mut inferred, options)?;
     Ok(features)
 }

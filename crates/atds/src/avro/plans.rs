@@ -31,7 +31,7 @@ pub(crate) struct Plans {
 /// What decodes the records of one schema.
 #[derive(Debug)]
 pub(crate) struct Compiled {
-    pub(crate) plan: Arc<Plan>,
+    pub(crate) plan: Plan,
     /// Finds the ends of records that are not read.
     pub(crate) skipper: Skipper,
 }
@@ -89,26 +89,17 @@ impl Plans {
         let mut telling = Vec::new();
         for (number, (file, text)) in schemas.texts(files).enumerate() {
             let text = text?;
-            let tells = self.add(&text, &files[file]);
-            let tells = tells.map_err(|error| self.found_later(error, schemas, number, files))?;
+            let compiled = self.compile(&text, &files[file]);
+            let found_later = |error| self.found_later(error, schemas, number, files);
+            let (_, tells) = compiled.map_err(found_later)?;
             if tells {
                 telling.push((file, text));
             }
         }
-        match schemas.fault() {
+        match &schemas.fault {
             Some(fault) => Err(fault.clone()),
             None => Ok(telling.into_iter().collect()),
         }
-    }
-
-    /// Compiles the plan of a file's schema. Returns whether the schema adds to the meanings of
-    /// columns.
-    pub(crate) fn add(&self, schema: &str, file: &Path) -> Result<bool, Error> {
-        let mut known = lock(&self.known);
-        let is_first = known.first.is_none();
-        let (absent, meanings) = (known.absent.len(), known.meanings.len());
-        self.compiled(&mut known, schema, file)?;
-        Ok(is_first || known.absent.len() < absent || known.meanings.len() > meanings)
     }
 
     /// Whether no schema so far has an expression's values, or defines their meaning.
@@ -125,33 +116,29 @@ impl Plans {
         }
     }
 
-    /// What decodes the records of the file at `path`, which have this schema.
-    pub(crate) fn of_file(&self, schema: &str, path: &Path) -> Result<Arc<Compiled>, Error> {
-        self.compiled(&mut lock(&self.known), schema, path)
-    }
-
-    fn compiled(
+    /// What decodes the records of a file, which have this schema, and whether the schema adds to the
+    /// meanings of columns.
+    pub(crate) fn compile(
         &self,
-        known: &mut Known,
         schema: &str,
         file: &Path,
-    ) -> Result<Arc<Compiled>, Error> {
+    ) -> Result<(Arc<Compiled>, bool), Error> {
+        let known = &mut *lock(&self.known);
         if let Some(compiled) = known.by_schema.get(schema) {
-            return Ok(compiled.clone());
+            return Ok((compiled.clone(), false));
         }
+        let is_first = known.first.is_none();
+        let (absent, meanings) = (known.absent.len(), known.meanings.len());
         let parsed = parse_by(schema, self.strict).map_err(|error| error.in_file(file))?;
         let options = options_for(&self.options, &known.meanings, quoted(file.display()));
         let skipper = Skipper::with_max_depth(&parsed, self.options.decode.max_depth);
         let plan = Plan::compile(&Arc::new(parsed), &self.features, &options);
-        let plan = Arc::new(plan.map_err(|error| self.refused(known, error).in_file(file))?);
+        let plan = plan.map_err(|error| self.refused(known, error).in_file(file))?;
         known.meanings = plan.meanings().clone();
-        for Absent {
-            error, expression, ..
-        } in plan.absent()
-        {
-            let key = (error.feature.clone(), expression.clone());
+        for absent in plan.absent() {
+            let key = (absent.error.feature.clone(), absent.expression.clone());
             if known.logged.insert(key) {
-                let told = format!("{error}; its values are missing there");
+                let told = format!("{}; its values are missing there", absent.error);
                 log::log!(self.lacking, "{}: {told}", file.display());
             }
         }
@@ -163,7 +150,8 @@ impl Plans {
         known.bytes += schema.len();
         let compiled = Arc::new(Compiled { plan, skipper });
         known.by_schema.insert(schema.to_owned(), compiled.clone());
-        Ok(compiled)
+        let tells = is_first || known.absent.len() < absent || known.meanings.len() > meanings;
+        Ok((compiled, tells))
     }
 
     /// The error of features that do not fit a file's schema.
@@ -194,7 +182,7 @@ impl Plans {
         }
         let later = schemas.texts(files).skip(number + 1).take(TRIED_LATER);
         for (file, text) in later {
-            if text.is_ok_and(|text| self.add(&text, &files[file]).is_ok()) {
+            if text.is_ok_and(|text| self.compile(&text, &files[file]).is_ok()) {
                 let kind = missing(lacking, Some(&files[file])).into();
                 return Error { kind, ..error };
             }

@@ -35,7 +35,7 @@ use crate::{Error, ErrorKind, Files};
 pub struct FileSchemas {
     schemas: Vec<FileSchema>,
     /// The error of the first file whose header cannot be read. Later files are not read.
-    fault: Option<Error>,
+    pub(crate) fault: Option<Error>,
     /// Whether a data set was built with these schemas before.
     pub(crate) were_checked: bool,
 }
@@ -141,13 +141,9 @@ impl FileSchemas {
         self.infer_by(files, false)
     }
 
-    /// As [`infer`](Self::infer), but with a feature for each field of any file. Fields that the
-    /// first file lacks come last, and have a mask.
-    pub(crate) fn infer_all(&self, files: &[PathBuf]) -> Result<Inferred, Error> {
-        self.infer_by(files, true)
-    }
-
-    fn infer_by(&self, files: &[PathBuf], takes_later: bool) -> Result<Inferred, Error> {
+    /// As [`infer`](Self::infer); with `takes_later` with a feature for each field of any file. Fields that
+    /// the first file lacks come last, and have a mask.
+    pub(crate) fn infer_by(&self, files: &[PathBuf], takes_later: bool) -> Result<Inferred, Error> {
         let mut texts = self.texts(files);
         let Some((first, text)) = texts.next() else {
             let fault = self.fault.clone();
@@ -185,11 +181,6 @@ impl FileSchemas {
     pub(crate) fn push(&mut self, file: usize, text: &str) {
         let text = Some(text.into());
         self.schemas.push(FileSchema { file, text });
-    }
-
-    /// The error of the first faulty file.
-    pub(crate) fn fault(&self) -> Option<&Error> {
-        self.fault.as_ref()
     }
 }
 

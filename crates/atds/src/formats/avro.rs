@@ -85,9 +85,10 @@ impl Opened {
     fn decoder(&mut self, header: &Header) -> Result<Next, Error> {
         self.codec = header.codec();
         let path = self.location.path().unwrap_or(Path::new(""));
-        let compiled = self.format.plans.of_file(header.schema(), path);
+        let compiled = self.format.plans.compile(header.schema(), path);
+        let (compiled, _) = compiled.map_err(|error| Error::format(error.kind))?;
         Ok(Next::Decoder(Arc::new(AvroDecoder {
-            compiled: compiled.map_err(|error| Error::format(error.kind))?,
+            compiled,
             file: self.clone(),
         })))
     }
