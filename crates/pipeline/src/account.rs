@@ -151,6 +151,18 @@ impl Account {
         Ok(())
     }
 
+    /// Uses at least `bytes` for the batch, which are counted already.
+    pub(crate) fn adopt_batch(&mut self, bytes: u64) {
+        let leased = self.lease.bytes();
+        self.lease.adopt(bytes);
+        let more = bytes.saturating_sub(self.batch);
+        self.used += more;
+        self.batch += more;
+        self.most = self.most.max(self.split + self.used);
+        self.lease.shrink(self.used.max(leased));
+        self.show();
+    }
+
     /// The lease of what the batch uses.
     pub(crate) fn split_batch(&mut self) -> Lease {
         let bytes = std::mem::take(&mut self.batch);

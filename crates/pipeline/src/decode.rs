@@ -142,7 +142,7 @@ impl Context {
             tally.add(&done.map_err(|failed| failed.before(slots))?);
         }
         written.variable = growth.written(slots);
-        let held = account.hold_batch(grown(written.variable));
+        let held = account.hold_batch(growth.held(slots));
         held.map_err(|denied| ReadError::Denied(denied).before(slots))?;
         Ok(tally)
     }
@@ -235,7 +235,7 @@ impl Context {
         row_bytes: u64,
     ) -> Result<(), Denied> {
         let written = growth.written(slots);
-        account.hold_batch(grown(written))?;
+        account.hold_batch(growth.held(slots))?;
         let row = slots.row() as u64;
         let row_bytes = match row - growth.first_row {
             0 => self.flow.costs.batch_bytes(1).max(row_bytes),
@@ -279,6 +279,11 @@ struct Growth {
 impl Growth {
     fn written(&self, slots: &RowSlots<'_>) -> u64 {
         (slots.segment_bytes() as u64).saturating_sub(self.empty)
+    }
+
+    /// What the columns take, besides the memory that the batch began with.
+    fn held(&self, slots: &RowSlots<'_>) -> u64 {
+        grown(self.written(slots).min(slots.grown_bytes() as u64))
     }
 }
 

@@ -254,6 +254,11 @@ impl Lease {
         self.bytes += other.forget();
     }
 
+    /// Counts `bytes` from now on that somebody else has counted until now.
+    pub(crate) fn adopt(&mut self, bytes: u64) {
+        self.bytes += bytes;
+    }
+
     /// Leaves the counting to the caller.
     pub(crate) fn forget(mut self) -> u64 {
         std::mem::take(&mut self.bytes)

@@ -174,8 +174,8 @@ impl PieceBatch {
             account.hold_batch(all.saturating_mul(builders.fixed_row_bytes))?;
             let (builder, kept) = builders.take();
             let mut slots = builder.into_slots(&rows);
-            let bytes = slots[0].with(|first| first.batch_bytes());
-            account.hold_batch(bytes as u64)?;
+            let counted = slots[0].with(|first| first.counted_bytes());
+            account.adopt_batch(counted as u64);
             let mut lease = account.split_batch();
             lease.merge(kept);
             state.slots = slots.into_iter().map(Some).collect();

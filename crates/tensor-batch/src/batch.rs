@@ -275,7 +275,7 @@ impl ColumnData {
         }
     }
 
-    fn used_bytes(&self) -> usize {
+    pub(crate) fn used_bytes(&self) -> usize {
         let splits: usize = self.splits.iter().map(Buffer::len).sum();
         self.values.used_bytes() + (self.indices.len() + splits) * size_of::<i64>()
     }

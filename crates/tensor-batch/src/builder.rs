@@ -107,14 +107,15 @@ impl BatchBuilder {
         self.run_rows.clear();
         self.run_rows.extend_from_slice(run_rows);
         let rows = self.rows();
+        let mut counted = 0;
         if self.columns.is_empty() {
-            self.columns = self.recycler.take(&self.spec);
+            self.columns = self.recycler.take(&self.spec, &mut counted);
         }
 
         let bytes = self.columns.iter().map(ColumnData::capacity_bytes).sum();
         let mut first_row = 0;
         let runs = run_rows.iter().map(|&rows| {
-            let slots = RowSlots::new((first_row, rows), bytes);
+            let slots = RowSlots::new((first_row, rows), bytes, counted);
             first_row += rows;
             slots
         });

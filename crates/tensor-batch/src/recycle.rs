@@ -25,10 +25,12 @@ pub(crate) struct Recycler {
 
 /// Counts the memory of dropped batches that a [`BatchBuilder`](crate::BatchBuilder) keeps.
 pub trait KeepMemory: Send + Sync {
-    /// Whether `bytes` bytes may be kept. If so, they count until [`release`](Self::release).
+    /// Whether `bytes` bytes may be kept, or made for the next batch. If so, they count until
+    /// [`release`](Self::release), or until a batch takes them over: see
+    /// [`RowSlots::counted_bytes`](crate::RowSlots::counted_bytes).
     fn keep(&self, bytes: usize) -> bool;
 
-    /// `bytes` bytes are not kept any more: they are used again, or freed.
+    /// `bytes` bytes are freed.
     fn release(&self, bytes: usize);
 }
 
@@ -81,11 +83,12 @@ impl Recycler {
     }
 
     /// The memory of a dropped batch of `spec`. Without one, that of single dropped columns, and new
-    /// memory for a batch of the largest one's size for the others.
-    pub(crate) fn take(&self, spec: &BatchSpec) -> Vec<ColumnData> {
+    /// memory for a batch of the largest one's size for the others, if that may be. Adds to `counted`
+    /// what the keeper has counted of it, and counts no more.
+    pub(crate) fn take(&self, spec: &BatchSpec, counted: &mut usize) -> Vec<ColumnData> {
         let mut free = self.lock();
         if let Some(batch) = free.batches.pop() {
-            self.release(&batch);
+            *counted += bytes_of(&batch);
             return batch;
         }
         let kept: Vec<_> = free.columns.iter_mut().map(Vec::pop).collect();
@@ -96,12 +99,15 @@ impl Recycler {
         columns
             .map(|(i, spec)| match kept.next().flatten() {
                 Some(column) => {
-                    self.release(std::slice::from_ref(&column));
+                    *counted += column.capacity_bytes();
                     column
                 }
                 None => {
                     let mut column = ColumnData::new(spec);
-                    if let Some(sizes) = sizes.get(i) {
+                    if let Some(sizes) = sizes.get(i)
+                        && self.may_keep(sizes.reserved_bytes())
+                    {
+                        *counted += sizes.reserved_bytes();
                         sizes.reserve(&mut column);
                     }
                     column
@@ -162,12 +168,6 @@ impl Recycler {
     fn may_keep(&self, bytes: usize) -> bool {
         let keeper = self.keeper.get();
         keeper.is_none_or(|keeper| keeper.keep(bytes))
-    }
-
-    fn release(&self, columns: &[ColumnData]) {
-        if let Some(keeper) = self.keeper.get() {
-            keeper.release(bytes_of(columns));
-        }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Free> {

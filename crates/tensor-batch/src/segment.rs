@@ -22,6 +22,8 @@ pub struct Segment {
     pub(crate) rows: usize,
     /// Whether the memory is that of the batch's column, which begins with this run.
     pub(crate) is_column: bool,
+    /// Size of the memory when the run began.
+    first_bytes: usize,
 }
 
 impl Segment {
@@ -45,6 +47,7 @@ impl Segment {
             extents: vec![0; spec.rank()],
             rows: 0,
             is_column: false,
+            first_bytes: 0,
         };
         segment.start(0);
         segment
@@ -60,6 +63,11 @@ impl Segment {
             splits.push(0);
         }
         self.extents.fill(0);
+        self.first_bytes = self.capacity_bytes();
+    }
+
+    pub(crate) fn has_grown(&self) -> bool {
+        self.capacity_bytes() > self.first_bytes
     }
 
     /// Swaps the memory with a column.

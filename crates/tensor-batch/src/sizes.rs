@@ -1,5 +1,6 @@
 //! Sizes of a column, from which the next batch's column reserves memory.
 
+use crate::ALIGNMENT;
 use crate::batch::ColumnData;
 use crate::values::each_values;
 
@@ -10,6 +11,8 @@ pub(crate) struct Sizes {
     bytes: usize,
     indices: usize,
     splits: Vec<usize>,
+    /// Bytes of all of them.
+    memory: usize,
 }
 
 impl Sizes {
@@ -24,6 +27,13 @@ impl Sizes {
         self.splits.clear();
         self.splits
             .extend(column.splits.iter().map(|ends| ends.len()));
+        self.memory = column.used_bytes();
+    }
+
+    /// The most bytes that a column takes which reserves memory for these sizes.
+    pub(crate) fn reserved_bytes(&self) -> usize {
+        // Each buffer ends with a cache line.
+        roomy(self.memory).saturating_add((3 + self.splits.len()) * ALIGNMENT)
     }
 
     /// Reserves memory in a new `column` for these sizes, and somewhat more. Growing step by step

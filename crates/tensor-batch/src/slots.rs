@@ -18,6 +18,7 @@ pub struct RowSlots<'a> {
     rows: usize,
     filled: usize,
     batch_bytes: usize,
+    counted_bytes: usize,
     /// The most bytes of the segments, and how many of them were left when this was last looked at.
     most_bytes: usize,
     room: usize,
@@ -25,13 +26,19 @@ pub struct RowSlots<'a> {
 }
 
 impl<'a> RowSlots<'a> {
-    /// Slots of `rows` rows, without columns yet, of a batch with `batch_bytes` of memory.
-    pub(crate) fn new((first_row, rows): (usize, usize), batch_bytes: usize) -> Self {
+    /// Slots of `rows` rows, without columns yet, of a batch with `batch_bytes` of memory, of which
+    /// `counted_bytes` are the caller's to count.
+    pub(crate) fn new(
+        (first_row, rows): (usize, usize),
+        batch_bytes: usize,
+        counted_bytes: usize,
+    ) -> Self {
         RowSlots {
             first_row,
             rows,
             filled: 0,
             batch_bytes,
+            counted_bytes,
             most_bytes: usize::MAX,
             room: usize::MAX,
             columns: Vec::new(),
@@ -53,6 +60,12 @@ impl<'a> RowSlots<'a> {
     #[doc(hidden)]
     pub fn batch_bytes(&self) -> usize {
         self.batch_bytes
+    }
+
+    /// Bytes of the batch's memory that its builder's [keeper](crate::KeepMemory) has counted until now.
+    /// They are not released: whoever makes the batch counts them from now on.
+    pub fn counted_bytes(&self) -> usize {
+        self.counted_bytes
     }
 
     /// Number of rows that are not written yet.
@@ -84,6 +97,15 @@ impl<'a> RowSlots<'a> {
     pub fn segment_bytes(&self) -> usize {
         let segments = self.columns.iter().map(|slot| match slot {
             Slot::Segment(segment) => segment.used_bytes(),
+            _ => 0,
+        });
+        segments.sum()
+    }
+
+    /// Bytes of those segments that have more memory than the batch began with.
+    pub fn grown_bytes(&self) -> usize {
+        let segments = self.columns.iter().map(|slot| match slot {
+            Slot::Segment(segment) if segment.has_grown() => segment.used_bytes(),
             _ => 0,
         });
         segments.sum()

@@ -1,14 +1,17 @@
 //! Batches reuse the memory of dropped batches, and memory is aligned.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
 use proptest::prelude::*;
 use tensor_batch::half::f16;
 use tensor_batch::{
-    ALIGNMENT, Batch, BatchBuilder, BatchSpec, Column, ColumnMut, ColumnSpec, DType, Layout,
-    OwnedColumn, RowSlots, Scalar, Values, ValuesMut,
+    ALIGNMENT, Batch, BatchBuilder, BatchSpec, Column, ColumnMut, ColumnSpec, DType, KeepMemory,
+    Layout, OwnedColumn, RowSlots, Scalar, Values, ValuesMut,
 };
 
 use crate::any::{any_rows, any_runs, any_spec};
-use crate::model::{Row, batch};
+use crate::model::{Row, batch, fill};
 
 fn address<T>(slice: &[T]) -> usize {
     slice.as_ptr() as usize
@@ -171,6 +174,80 @@ fn slots_know_how_much_memory_their_batch_has() {
         .collect();
     assert_eq!(known, [bytes; 2]);
     assert!(fresh.iter().all(|&fresh| fresh < bytes));
+}
+
+/// Counts kept bytes, up to the second number.
+#[derive(Default)]
+struct Keeper(AtomicUsize, AtomicUsize);
+
+impl KeepMemory for Keeper {
+    fn keep(&self, bytes: usize) -> bool {
+        let fits = self.0.load(Relaxed) + bytes <= self.1.load(Relaxed);
+        if fits {
+            self.0.fetch_add(bytes, Relaxed);
+        }
+        fits
+    }
+
+    fn release(&self, bytes: usize) {
+        self.0.fetch_sub(bytes, Relaxed);
+    }
+}
+
+#[test]
+fn a_batch_takes_over_what_was_counted_of_its_memory() {
+    let (spec, rows) = every_form();
+    let mut builder = BatchBuilder::new(spec);
+    let keeper = Arc::new(Keeper::default());
+    builder.set_keeper(keeper.clone());
+    let allow = |bytes| keeper.1.store(bytes, Relaxed);
+    let counted = || keeper.0.load(Relaxed);
+    let begin = |builder: &BatchBuilder| {
+        let mut next = builder.another();
+        let slots = next.slots(&[3]);
+        (slots[0].counted_bytes(), slots[0].batch_bytes())
+    };
+    allow(usize::MAX);
+    assert_eq!(begin(&builder).0, 0);
+    let held = batch(&mut builder, &[3], &rows);
+    let dropped = batch(&mut builder, &[3], &rows);
+    keeper.0.store(0, Relaxed);
+    drop(dropped);
+    assert_eq!(counted(), held.capacity_bytes());
+    // Memory of a dropped batch.
+    let (taken, bytes) = begin(&builder);
+    assert_eq!((taken, bytes), (counted(), held.capacity_bytes()));
+    // Of dropped columns.
+    keeper.0.store(0, Relaxed);
+    held.into_columns().for_each(drop);
+    let kept = counted();
+    let (taken, bytes) = begin(&builder);
+    assert_eq!((taken, bytes, kept), (counted(), kept, bytes));
+    // New memory for the sizes of earlier batches, counted before it is made.
+    keeper.0.store(0, Relaxed);
+    let (taken, reserved) = begin(&builder);
+    assert!(reserved <= taken, "{reserved} of {taken}");
+    assert_eq!(taken, counted());
+    // There is none: it grows by and by.
+    allow(0);
+    let (taken, fresh) = begin(&builder);
+    assert!(taken == 0 && fresh < reserved, "{taken} of {fresh}");
+}
+
+#[test]
+fn slots_tell_what_has_grown() {
+    let spec = BatchSpec::new(vec![ColumnSpec::dense("a", &[], DType::String)]).expect("good");
+    let mut builder = BatchBuilder::new(spec);
+    let text = |n: usize| vec![vec![Row::Dense(vec![Scalar::String(vec![b'x'; n])])]];
+    let grown = |builder: &mut BatchBuilder, n: usize| {
+        let spec = builder.spec().clone();
+        let mut slots = builder.slots(&[1]);
+        fill(&mut slots[0], &spec, &text(n));
+        (slots[0].grown_bytes(), slots[0].segment_bytes())
+    };
+    drop(batch(&mut builder, &[1], &text(1_000)));
+    assert_eq!(grown(&mut builder, 900), (0, 916));
+    assert_eq!(grown(&mut builder, 5_000), (5_016, 5_016));
 }
 
 #[test]
