@@ -218,4 +218,16 @@ fn no_more_is_allocated_than_the_limit_allows() {
             }
         }
     }
+    // Workers that expect batches as large as the largest all begin one at the same time.
+    let schema = r#"{"type": "record", "name": "R", "fields": [{"name": "x", "type": "string"}]}"#;
+    let sizes = (0..60).map(|block| if block % 20 == 0 { 24 } else { 1 + block % 3 });
+    let blocks = sizes.map(|size| (1, text(size << 18)));
+    let path = folder.write("x.avro", &container(schema, Codec::Deflate, blocks));
+    let builder = Dataset::builder(&path, 1).features([dense]);
+    let error = run(
+        builder.threads(Threads::Fixed(16)),
+        4 * LIMIT,
+        "large and small",
+    );
+    assert_eq!(error, None);
 }
