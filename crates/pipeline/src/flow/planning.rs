@@ -9,7 +9,7 @@ use crate::error::Stop;
 use crate::memory::Lease;
 use crate::ops::{FileRead, Op, Queued};
 use crate::sync::MutexGuard;
-use crate::tuning::{LARGE_BATCH_TIME, PIECE_TIME, queued_ops};
+use crate::tuning::{LARGE_BATCH_TIME, PIECE_TIME, QUEUED_OPS};
 use crate::watch::{FOR_MEMORY, FOR_ROOM};
 
 impl Flow {
@@ -167,7 +167,7 @@ impl Flow {
         match Duration::from_nanos(self.costs.rows_ns(rows)) {
             time if time > LARGE_BATCH_TIME => self.options.threads.div_ceil(2),
             time if time > PIECE_TIME => self.options.threads,
-            _ => queued_ops(self.options.threads),
+            _ => QUEUED_OPS * self.options.threads,
         }
     }
 
