@@ -81,43 +81,11 @@ pub(crate) struct Payload {
 /// Bytes of a prepared payload, once it is prepared.
 #[derive(Debug, Default)]
 pub(crate) struct PreparedSize {
-    bytes: AtomicU64,
-    /// Bytes that count as made early.
-    early: AtomicU64,
+    pub(crate) bytes: AtomicU64,
+    /// Bytes that count as made early, until the turn of a batch that reads the payload has come.
+    pub(crate) early: AtomicU64,
     /// Bytes that preparing it took in addition.
-    working: AtomicU64,
-}
-
-impl PreparedSize {
-    pub(crate) fn get(&self) -> u64 {
-        self.bytes.load(Relaxed)
-    }
-
-    pub(crate) fn set(&self, bytes: u64) {
-        self.bytes.store(bytes, Relaxed);
-    }
-
-    pub(crate) fn working(&self) -> u64 {
-        self.working.load(Relaxed)
-    }
-
-    pub(crate) fn set_working(&self, bytes: u64) {
-        self.working.store(bytes, Relaxed);
-    }
-
-    pub(crate) fn set_early(&self, bytes: u64) {
-        self.early.store(bytes, Relaxed);
-    }
-
-    pub(crate) fn is_early(&self) -> bool {
-        self.early.load(Relaxed) > 0
-    }
-
-    /// Bytes that have counted as made early, and do not any more. A payload that comes back to the
-    /// window does so once.
-    pub(crate) fn take_early(&self) -> u64 {
-        self.early.swap(0, Relaxed)
-    }
+    pub(crate) working: AtomicU64,
 }
 
 /// The place of a record.
@@ -173,21 +141,17 @@ impl Hints {
             return;
         };
         let mut others = lock(&self.others);
-        let after = others.partition_point(|other| other.record < pos.record);
-        if others
-            .get(after)
-            .is_some_and(|other| other.record == pos.record)
-        {
+        let found = others.binary_search_by_key(&pos.record, |other| other.record);
+        let Err(mut after) = found else {
             return;
-        }
-        if others.len() < MAX_HINTS {
-            others.insert(after, pos);
-        } else {
+        };
+        if others.len() == MAX_HINTS {
             // Reads follow one another: the first position is behind them all. This one is wanted at
             // once, if its worker goes on with the next batch.
             others.remove(0);
-            others.insert(after.saturating_sub(1), pos);
+            after = after.saturating_sub(1);
         }
+        others.insert(after, pos);
     }
 }
 
@@ -229,14 +193,19 @@ impl Block {
         if record == 0 {
             return self.start;
         }
-        let found = self.hints.last_before(record);
-        if found.is_some_and(|pos| pos.record == record) {
-            return found.unwrap_or(self.start);
+        let found = self.hints.last_before(record).unwrap_or(self.start);
+        if found.record == record {
+            return found;
         }
         let spaced = self.spaced_hints.get();
         let spaced = spaced.and_then(|hints| last_before(hints, record));
-        let nearest = found.into_iter().chain(spaced).max_by_key(|pos| pos.record);
-        nearest.unwrap_or(self.start)
+        spaced.map_or(found, |spaced| {
+            if spaced.record > found.record {
+                spaced
+            } else {
+                found
+            }
+        })
     }
 
     /// Finds the positions of every `interval`-th record, so that reads of few records skip few.
@@ -410,7 +379,7 @@ impl Payload {
                 true => prepared.memory_bytes() as u64,
                 false => self.bytes,
             };
-            self.size.set(bytes);
+            self.size.bytes.store(bytes, Relaxed);
         }
         delays::hand_over();
         // Claimed by one worker alone.

@@ -168,7 +168,7 @@ impl Context {
                 pos,
             } = found;
             (decoder, prepared, pos)
-        } else if read.is_only {
+        } else if read.is_only() {
             // Decoded where it was prepared, and then let go: it stays in this worker's cache.
             let prepared = self.prepare_own(read, reads, account)?;
             held = prepared.bytes;
@@ -218,7 +218,7 @@ impl Context {
         if pos.record == block.records {
             let finished = decoder.finish(prepared, pos);
             tally.add(&finished.map_err(|error| ReadError::LastRecord(block.error(error)))?);
-        } else if !read.is_only {
+        } else if !read.is_only() {
             block.publish(pos);
         }
         account.give(held);

@@ -254,7 +254,7 @@ impl Flow {
             let (took, before) = (given.elapsed(), state.pace);
             let pace = before.map_or(took, |before| (7 * before + took) / 8);
             state.pace = Some(pace);
-            self.counters.note(|noted| noted.pace = Some(pace));
+            self.counters.note(|stats| stats.pace = Some(pace));
         }
         loop {
             if state.ready > 0 {
@@ -263,8 +263,7 @@ impl Flow {
                 state.given = Some(Instant::now());
                 if let Some(since) = state.full_since.take() {
                     let waited = since.elapsed();
-                    self.counters
-                        .note(|noted| noted.stats.consumer_wait += waited);
+                    self.counters.note(|stats| stats.consumer_wait += waited);
                 }
                 let mut finished = state.batches.pop_front().flatten();
                 state.totals.pop_front();

@@ -1,6 +1,8 @@
 //! What a batch would need that does not fit: it is walked for its size, a few records at a time, until
 //! that has taken as long as reading the limit's worth of data.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use atds_format::{ErrorKind, Pos, Prepared, Scratch};
 use tensor_batch::{BatchBuilder, BatchSpec, ColumnKind, Layout};
 
@@ -39,11 +41,12 @@ impl Found {
 
     /// A payload that is not prepared, what it takes when it is, and what preparing it takes.
     fn add_payload(&mut self, read: &BlockRead, bytes: u64, working: u64) {
-        if read.is_only {
+        if read.is_only() {
             self.written.only = self.written.only.max(bytes.saturating_add(working));
         } else {
-            read.block.payload.size.set(bytes);
-            read.block.payload.size.set_working(working);
+            let size = &read.block.payload.size;
+            size.bytes.store(bytes, Relaxed);
+            size.working.store(working, Relaxed);
         }
     }
 

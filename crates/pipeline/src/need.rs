@@ -4,6 +4,7 @@
 //! memory was there when a batch was made, but whether these sums fit.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use crate::block::{PreparedSize, RecordPlace};
 use crate::memory::Memory;
@@ -35,7 +36,9 @@ pub(crate) struct Need {
 impl Need {
     /// The batch's turn has come: nothing of it is early any more.
     pub(crate) fn end_early(&self, memory: &Memory) {
-        let payloads = self.early_payloads.iter().map(|size| size.take_early());
+        // A payload that comes back to the window was early once.
+        let payloads = self.early_payloads.iter();
+        let payloads = payloads.map(|size| size.early.swap(0, Relaxed));
         memory.remove_early(self.early + payloads.sum::<u64>());
     }
 }

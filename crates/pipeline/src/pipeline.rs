@@ -19,7 +19,7 @@ use crate::planning_thread::PlanningThread;
 use crate::read_pool::ReadPool;
 use crate::sequence::Sequence;
 use crate::slice::Slice;
-use crate::stats::{Noted, Stats, StatsHandle};
+use crate::stats::{Stats, StatsHandle};
 use crate::sync::{Instant, Mutex, ThreadPool};
 use crate::tuning::{KEPT_SHARE, MIN_READ_SIZE};
 use crate::workers::Workers;
@@ -249,7 +249,7 @@ impl Batches {
         let next = self.flow.next_batch(deadline);
         let waited = start.elapsed();
         let counters = &self.flow.counters;
-        counters.note(|noted| noted.stats.batch_wait += waited);
+        counters.note(|stats| stats.batch_wait += waited);
         let Poll::Ready(next) = next else {
             return Poll::Pending;
         };
@@ -259,7 +259,7 @@ impl Batches {
             return Poll::Ready(error.map(Err));
         };
         self.error = error;
-        counters.note(|Noted { stats, .. }| {
+        counters.note(|stats| {
             stats.records += batch.rows() as u64;
             stats.steps += 1;
         });

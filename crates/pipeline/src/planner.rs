@@ -23,18 +23,19 @@ pub(crate) struct BlockRead {
     pub(crate) records: u64,
     /// Bytes that the payload counts for in the window.
     pub(crate) window_bytes: u64,
-    /// Whether no other batch reads the block, and no other block has its payload.
-    pub(crate) is_only: bool,
-    /// Whether no earlier batch reads the block.
-    pub(crate) is_first: bool,
-    /// Whether no later batch reads the block.
-    pub(crate) is_last: bool,
-    /// Whether no earlier batch of the window reads the block's payload.
-    pub(crate) begins_payload: bool,
+    /// Whether no earlier read of the window is of the payload.
+    pub(crate) begins: bool,
     /// Whether the payload leaves the window with this read.
-    pub(crate) ends_payload: bool,
+    pub(crate) ends: bool,
     /// Whether the block is prepared before it is decoded.
     pub(crate) prepares: bool,
+}
+
+impl BlockRead {
+    /// Whether no other read is of the payload.
+    pub(crate) fn is_only(&self) -> bool {
+        self.begins && self.ends && !self.block.payload.is_shared
+    }
 }
 
 /// The rows of a batch, in order.
@@ -106,7 +107,7 @@ impl Slot {
     fn read(self, records: u64) -> (BlockRead, Option<Slot>) {
         let Slot { block, unread, .. } = self;
         let (first, left) = (unread.start, unread.start + records..unread.end);
-        let (is_first, is_last) = (!self.is_read, left.is_empty());
+        let is_last = left.is_empty();
         let slot = (!is_last).then(|| Slot {
             block: block.clone(),
             unread: left,
@@ -117,11 +118,8 @@ impl Slot {
             first,
             records,
             window_bytes: self.window_bytes,
-            is_only: is_first && is_last && !self.is_shared,
-            is_first,
-            is_last,
-            begins_payload: is_first && (!self.is_shared || block.payload.begin()),
-            ends_payload: is_last && (!self.is_shared || block.payload.leave()),
+            begins: !self.is_read && (!self.is_shared || block.payload.begin()),
+            ends: is_last && (!self.is_shared || block.payload.leave()),
             prepares: self.prepares,
             block,
         };
@@ -280,8 +278,8 @@ impl Planner {
         };
         // A payload that is decoded as it is stays.
         let read = reads.iter().filter(|read| match read.prepares {
-            true => read.begins_payload,
-            false => read.ends_payload,
+            true => read.begins,
+            false => read.ends,
         });
         let bytes = read.map(|read| read.window_bytes);
         self.window.bytes -= bytes.sum::<u64>();

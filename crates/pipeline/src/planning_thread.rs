@@ -22,7 +22,6 @@ use crate::prepare::block_error;
 use crate::read_pool::ReadPool;
 use crate::sequence::Sequence;
 use crate::slice::{FilePart, overlap};
-use crate::stats::Noted;
 use crate::tuning::{COUNTED_BYTES, DOUBTFUL_BATCH_BYTES};
 use crate::{Error, ErrorKind};
 
@@ -179,7 +178,7 @@ impl PlanningThread {
         let trailing_bytes = file.blocks.trailing_bytes();
         if trailing_bytes > 0 {
             let counters = &self.flow.counters;
-            counters.note(|noted| noted.stats.tolerated.trailing_file_bytes += trailing_bytes);
+            counters.note(|stats| stats.tolerated.trailing_file_bytes += trailing_bytes);
             self.files.left_out(part.file, trailing_bytes);
         }
         match part.counted {
@@ -199,7 +198,7 @@ impl PlanningThread {
         records: Range<u64>,
     ) -> Result<(), Stop> {
         let Framed { desc, context } = framed;
-        self.flow.counters.note(|Noted { stats, .. }| {
+        self.flow.counters.note(|stats| {
             stats.raw_bytes = stats.raw_bytes.saturating_add(desc.file_bytes);
         });
         let block = Arc::new(Block::new(desc, context.clone(), payload));

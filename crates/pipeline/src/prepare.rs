@@ -1,6 +1,7 @@
 //! How a worker prepares payloads: within what is granted for them.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use atds_format::{PrepareJob, Prepared, Tally};
 use bytes::Bytes;
@@ -90,9 +91,10 @@ impl Context {
                         self.flow.counters.add_tally(&tally);
                         (prepared, Some(lease))
                     });
-                    let early = if is_alone { 0 } else { prepared.bytes };
-                    block.payload.size.set_early(early);
-                    block.payload.size.set_working(prepared.working);
+                    let (size, is_early) = (&block.payload.size, !is_alone);
+                    let early = if is_early { prepared.bytes } else { 0 };
+                    size.early.store(early, Relaxed);
+                    size.working.store(prepared.working, Relaxed);
                     block.payload.set(result);
                 }
                 Ok(())
@@ -115,7 +117,7 @@ impl Context {
     ) -> Result<PreparedBlock, Denied> {
         if reads.prepared.is_empty() {
             let decoder = &read.block.file.decoder;
-            let later = reads.later().iter().filter(|other| other.is_only);
+            let later = reads.later().iter().filter(|other| other.is_only());
             let later = later.take_while(|other| Arc::ptr_eq(&other.block.file.decoder, decoder));
             let group = std::iter::once(read).chain(later);
             let most = if account.is_alone { 1 } else { decoder.group() };
@@ -145,9 +147,7 @@ impl Context {
         }
         let took = start.elapsed();
         self.other_time += took;
-        self.flow
-            .counters
-            .note(|noted| noted.stats.decompress += took);
+        self.flow.counters.note(|stats| stats.decompress += took);
         done
     }
 

@@ -71,7 +71,7 @@ impl<'a> BlockReads<'a> {
         let read = self.reads.get(self.next)?;
         let (block, at) = match self.found[self.next % (2 * FOUND_TOGETHER)] {
             Some(found) => (found.prepared, found.pos),
-            None if read.is_only => {
+            None if read.is_only() => {
                 let (prepared, _) = self.prepared.front()?.result.as_ref().ok()?;
                 (prepared, read.block.nearest(read.first))
             }

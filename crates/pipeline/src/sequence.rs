@@ -2,12 +2,13 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::mem;
+use std::ptr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use atds_sched::thread_time;
 
-use crate::block::Block;
+use crate::block::Payload;
 use crate::error::Stop;
 use crate::flow::Flow;
 use crate::ops::{EarlyBlock, Op};
@@ -106,8 +107,10 @@ impl Sequence {
     /// block, and another worker would skip the records before it.
     fn goes_on(&self, plan: &BatchPlan) -> bool {
         let last = plan.reads.last();
-        let is_within =
-            |read: &BlockRead| !read.is_last && !read.is_first && read.block.records > plan.rows;
+        let is_within = |read: &BlockRead| {
+            let end = read.first + read.records;
+            read.first > 0 && end < read.block.records && read.block.records > plan.rows
+        };
         !self.flow.options.is_shuffled()
             && self.flow.options.threads > 1
             && last.is_some_and(is_within)
@@ -207,26 +210,24 @@ impl Sequence {
     /// Queues ops that prepare the blocks which the op of `plans` is the first to read, and other
     /// ops read, too.
     fn prepare_early(&mut self, plans: &[BatchPlan], rows: u64, ops: u64) -> Result<Early, Stop> {
-        // Blocks of which all reads are in this op; a batch reads a block once.
+        let payload = |read: &BlockRead| ptr::from_ref::<Payload>(&read.block.payload);
+        // Those that leave the window in this op; a batch reads a block once.
         let several = if plans.len() > 1 { plans } else { &[] };
-        let ends: HashSet<*const Block> = several
-            .iter()
-            .flat_map(|plan| &plan.reads)
-            .filter(|read| read.is_last && !read.is_first && read.prepares)
-            .map(|read| Arc::as_ptr(&read.block))
-            .collect();
+        let reads = several.iter().flat_map(|plan| &plan.reads);
+        let ends = reads.filter(|read| read.ends && !read.begins && read.prepares);
+        let ends: HashSet<_> = ends.map(payload).collect();
         let mut early = Early::default();
         for read in plans.iter().flat_map(|plan| &plan.reads) {
             let block = &read.block;
-            let is_early = read.is_first
-                && !read.is_only
+            let is_early = read.begins
                 && read.prepares
+                && !read.is_only()
                 // In file order, a block that two ops share is prepared by the first that needs it,
                 // unless these may start at once.
                 && (self.flow.options.is_shuffled()
                     || block.records > 2 * rows
                     || ops > 1 && block.records > self.flow.costs.prepared_in(PIECE_TIME))
-                && !ends.contains(&Arc::as_ptr(block));
+                && !ends.contains(&payload(read));
             if is_early {
                 let interval = self.interval(read, rows);
                 early.records += block.records;
@@ -371,6 +372,6 @@ impl Sequence {
 /// Bytes of the payloads that the batches read first.
 fn payload_bytes(plans: &[BatchPlan]) -> u64 {
     let reads = plans.iter().flat_map(|plan| &plan.reads);
-    let first = reads.filter(|read| read.is_first);
+    let first = reads.filter(|read| read.begins);
     first.map(|read| read.window_bytes).sum()
 }

@@ -66,6 +66,8 @@ pub struct Stats {
     pub schedule: Option<Schedule>,
     /// Number of ops that were run again, since memory was missing.
     pub repeated_ops: u64,
+    /// The time that the consumer takes for a batch.
+    pub(crate) pace: Option<Duration>,
 }
 
 impl Stats {
@@ -116,7 +118,8 @@ impl StatsHandle {
 /// record.
 #[derive(Debug)]
 pub(crate) struct Counters {
-    noted: Mutex<Noted>,
+    /// Without what follows from other figures. `elapsed` is 0 until the end.
+    noted: Mutex<Stats>,
     /// The most workers that work, as it was decided last.
     pub(crate) threads: AtomicUsize,
     memory: Arc<Memory>,
@@ -125,15 +128,6 @@ pub(crate) struct Counters {
     workers: usize,
     is_automatic: bool,
     started: Instant,
-}
-
-/// What threads write.
-#[derive(Debug, Default)]
-pub(crate) struct Noted {
-    /// Without what follows from other figures. `elapsed` is 0 until the end.
-    pub(crate) stats: Stats,
-    /// The time that the consumer takes for a batch.
-    pub(crate) pace: Option<Duration>,
 }
 
 impl Counters {
@@ -151,19 +145,19 @@ impl Counters {
     }
 
     /// Has `note` change the figures.
-    pub(crate) fn note<T>(&self, note: impl FnOnce(&mut Noted) -> T) -> T {
+    pub(crate) fn note<T>(&self, note: impl FnOnce(&mut Stats) -> T) -> T {
         note(&mut self.noted.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(crate) fn add_rows(&self, worker: usize, rows: u64, decoding: Duration) {
-        self.note(|Noted { stats, .. }| {
+        self.note(|stats| {
             stats.thread_records[worker] += rows;
             stats.decode += decoding;
         });
     }
 
     pub(crate) fn add_prepared(&self, bytes: u64, records: u64) {
-        self.note(|Noted { stats, .. }| {
+        self.note(|stats| {
             stats.decompressed_bytes += bytes;
             stats.prepared_records += records;
         });
@@ -171,12 +165,12 @@ impl Counters {
 
     pub(crate) fn add_tally(&self, tally: &Tally) {
         if *tally != Tally::default() {
-            self.note(|noted| noted.stats.add(tally));
+            self.note(|stats| stats.add(tally));
         }
     }
 
     pub(crate) fn add_dropped_records(&self, records: u64) {
-        self.note(|Noted { stats, .. }| {
+        self.note(|stats| {
             stats.dropped_records = stats.dropped_records.saturating_add(records);
         });
     }
@@ -184,7 +178,7 @@ impl Counters {
     /// Stops the clock.
     pub(crate) fn finish(&self) {
         let elapsed = self.started.elapsed();
-        self.note(|Noted { stats, .. }| {
+        self.note(|stats| {
             if stats.elapsed.is_zero() {
                 stats.elapsed = elapsed;
             }
@@ -192,7 +186,7 @@ impl Counters {
     }
 
     pub(crate) fn snapshot(&self) -> Stats {
-        let (mut stats, pace) = self.note(|noted| (noted.stats.clone(), noted.pace));
+        let mut stats = self.note(|stats| stats.clone());
         if stats.elapsed.is_zero() {
             stats.elapsed = self.started.elapsed();
         }
@@ -201,7 +195,9 @@ impl Counters {
         let op_time = op_time(self.workers);
         Stats {
             threads: self.workers,
-            schedule: self.costs.schedule(threads, op_time, self.batch_rows, pace),
+            schedule: self
+                .costs
+                .schedule(threads, op_time, self.batch_rows, stats.pace),
             memory_peak: self.memory.peak(),
             memory_limit: self.memory.limit(),
             window_peak: self.memory.window_peak(),

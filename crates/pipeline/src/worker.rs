@@ -1,6 +1,7 @@
 //! A worker: takes ops, and makes batches.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use tensor_batch::BatchBuilder;
@@ -92,7 +93,7 @@ impl Worker {
     #[cold]
     fn run_again(&self, seq: u64, op: Op) {
         let flow = &self.context.flow;
-        flow.counters.note(|noted| noted.stats.repeated_ops += 1);
+        flow.counters.note(|stats| stats.repeated_ops += 1);
         flow.run_again(seq, op);
     }
 
@@ -309,7 +310,11 @@ impl Worker {
         let fixed = batch.rows().saturating_mul(self.builders.fixed_row_bytes);
         let mut need = Need {
             window: window.bytes,
-            left: window.left.iter().map(|size| size.get()).sum(),
+            left: window
+                .left
+                .iter()
+                .map(|size| size.bytes.load(Relaxed))
+                .sum(),
             own: fixed + grown(written.variable) + written.padded,
             place: batch.place(0),
             ..Need::default()
@@ -320,19 +325,19 @@ impl Worker {
                 break;
             }
             before += read.records;
-            if read.is_only || !read.prepares {
+            if read.is_only() || !read.prepares {
                 continue;
             }
-            let payload = &read.block.payload;
-            if read.begins_payload {
-                need.begun += payload.size.get();
-                preparing = preparing.max(payload.size.working());
-                if payload.size.is_early() {
-                    need.early_payloads.push(payload.size.clone());
+            let size = &read.block.payload.size;
+            if read.begins {
+                need.begun += size.bytes.load(Relaxed);
+                preparing = preparing.max(size.working.load(Relaxed));
+                if size.early.load(Relaxed) > 0 {
+                    need.early_payloads.push(size.clone());
                 }
             }
-            if read.ends_payload {
-                need.ended += payload.size.get();
+            if read.ends {
+                need.ended += size.bytes.load(Relaxed);
             }
         }
         need.own += preparing;

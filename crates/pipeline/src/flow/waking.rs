@@ -7,7 +7,6 @@ use std::sync::{Arc, Weak};
 use super::{Flow, State};
 use crate::delays;
 use crate::ops::Op;
-use crate::stats::Noted;
 use crate::workers::Workers;
 
 /// A worker for the next work.
@@ -88,7 +87,7 @@ impl Flow {
 
     /// Says that worker `worker` has begun to look for work.
     pub(crate) fn begin_worker(&self, worker: usize) {
-        self.counters.note(|Noted { stats, .. }| {
+        self.counters.note(|stats| {
             let begun = stats.thread_records.len().max(worker + 1);
             stats.thread_records.resize(begun, 0);
         });

@@ -1,5 +1,7 @@
 //! Blocks: workers prepare them once, and publish positions.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use super::*;
 use crate::flow::Denied;
 use crate::ops::EarlyBlock;
@@ -70,7 +72,7 @@ fn a_payload_is_prepared() {
             }
             let prepared = waits.payload.prepared().unwrap().unwrap();
             assert_eq!(prepared.value::<Vec<u8>>().unwrap(), &[1, 2, 3]);
-            assert_eq!(waits.payload.size.get(), 3);
+            assert_eq!(waits.payload.size.bytes.load(Relaxed), 3);
             true
         });
         if block.payload.claim() {

@@ -1,7 +1,7 @@
 //! Errors and stops: every thread that waits is woken.
 
 use super::*;
-use crate::flow::NoLease;
+use crate::flow::Denied;
 
 /// The consumer stops after a batch, while workers make others or wait.
 #[test]
@@ -58,7 +58,7 @@ fn a_stop_ends_the_wait_for_memory() {
         let flow = run.flow.clone();
         let planner = loom::thread::spawn(move || {
             let lease = flow.lease_ahead(0, 1 << 20);
-            assert!(matches!(lease, Err(NoLease::Cancelled)), "{lease:?}");
+            assert!(matches!(lease, Err(Denied::Cancelled)), "{lease:?}");
         });
         run.flow.stop();
         planner.join().unwrap();

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::*;
+use crate::memory::{Lease, Memory};
 
 /// Two batches do not fit together: an op gives back what it made, and runs again alone.
 #[test]
@@ -74,7 +75,7 @@ fn leases_hold_the_limit() {
         let take = |bytes| {
             let memory = memory.clone();
             loom::thread::spawn(move || {
-                let lease = crate::memory::Lease::try_new(&memory, bytes);
+                let lease = Lease::try_new(&memory, bytes);
                 assert!(memory.held() <= 10);
                 lease.is_some()
             })

@@ -62,8 +62,8 @@ impl PlanningThread {
         let failed = |error| Error::io(error, &location);
         let source = self.files.source(file).map_err(failed)?;
         let mapped = self.files.mapped_bytes();
-        self.flow.counters.note(|noted| {
-            noted.stats.mapped_peak = noted.stats.mapped_peak.max(mapped);
+        self.flow.counters.note(|stats| {
+            stats.mapped_peak = stats.mapped_peak.max(mapped);
         });
         let size = source.size().map_err(failed)?;
         let info = FileInfo {

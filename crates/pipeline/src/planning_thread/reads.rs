@@ -274,7 +274,7 @@ impl PlanningThread {
         if self.flow.is_starved() {
             let waited = started.elapsed();
             let counters = &self.flow.counters;
-            counters.note(|noted| noted.stats.read_wait += waited);
+            counters.note(|stats| stats.read_wait += waited);
         }
         received
     }
