@@ -4,15 +4,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use atds_format::{Scratch, Tally};
+use atds_format::Scratch;
 use tensor_batch::{BatchSpec, ColumnSpec, RowSlots};
 
 use crate::Error;
 use crate::account::Account;
 use crate::flow::{Denied, Flow};
+use crate::pieces::Made;
 use crate::planner::{BatchPlan, BlockRead};
 use crate::prepare::needed_limit;
-use crate::reads::{BlockReads, Found};
+use crate::reads::{Found, PlanCursor};
 use crate::tuning::{COUNTED_BYTES, KEPT_SHARE};
 
 /// What a worker reads blocks with.
@@ -29,53 +30,38 @@ pub(crate) struct Context {
     counted_bytes: u64,
 }
 
-/// An error, and the first row of the batch that is not good.
+/// The first row of a batch that is not made, and why.
 #[derive(Debug)]
-pub(crate) struct RowError {
+pub(crate) struct Failed {
     pub(crate) row: u64,
-    pub(crate) error: Error,
+    pub(crate) why: Failure,
 }
 
-/// Why a batch is not made.
-pub(crate) enum Failed {
-    /// Memory is missing, for the row with this number.
-    Denied(Denied, u64),
-    Row(RowError),
-}
-
-/// Why a block cannot be read.
-pub(crate) enum ReadError {
+/// Why a record is not read.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Memory is missing.
     Denied(Denied),
-    Block(Error),
-    /// The error is of the record that was read last.
-    LastRecord(Error),
+    /// It is bad.
+    Error(Error),
 }
 
-impl From<Denied> for ReadError {
+impl From<Denied> for Failure {
     fn from(denied: Denied) -> Self {
-        ReadError::Denied(denied)
+        Failure::Denied(denied)
     }
 }
 
-impl From<Error> for ReadError {
+impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        ReadError::Block(error)
+        Failure::Error(error)
     }
 }
 
-impl ReadError {
-    /// Adds the row, which is the next one of `slots`.
-    #[cold]
-    fn before(self, slots: &RowSlots<'_>) -> Failed {
-        let row = slots.batch_row() as u64;
-        match self {
-            ReadError::Denied(denied) => Failed::Denied(denied, row),
-            ReadError::Block(error) => Failed::Row(RowError { row, error }),
-            ReadError::LastRecord(error) => Failed::Row(RowError {
-                row: row.saturating_sub(1),
-                error,
-            }),
-        }
+impl From<Denied> for Failed {
+    fn from(denied: Denied) -> Self {
+        let why = Failure::Denied(denied);
+        Failed { row: 0, why }
     }
 }
 
@@ -112,10 +98,9 @@ impl Context {
         rows: u64,
         slots: &mut RowSlots<'_>,
         account: &mut Account,
-        written: &mut Written,
-    ) -> Result<Tally, Failed> {
-        let mut tally = Tally::default();
-        let mut reads = BlockReads::new(&plan.reads);
+        made: &mut Made,
+    ) -> Result<(), Failed> {
+        let mut reads = PlanCursor::new(&plan.reads);
         let mut growth = Growth {
             empty: slots.segment_bytes() as u64,
             first_row: slots.row() as u64,
@@ -127,24 +112,29 @@ impl Context {
             && let Some(read) = reads.next()
         {
             if self.flow.is_stopped() {
-                return Err(Failed::Denied(Denied::Cancelled, 0));
+                return Err(Denied::Cancelled.into());
             }
             let records = left.min(read.records);
             left -= records;
+            let last = slots.batch_row() as u64 + records - 1;
             let done = self.read(
                 read,
                 records,
                 &mut reads,
                 slots,
                 account,
-                (&mut growth, written),
+                (&mut growth, made),
             );
-            tally.add(&done.map_err(|failed| failed.before(slots))?);
+            // An error at the end of a block is of its last record.
+            let row = last.min(slots.batch_row() as u64);
+            done.map_err(|why| Failed { row, why })?;
         }
-        written.variable = growth.written(slots);
+        made.written.variable = growth.written(slots);
         let held = account.hold_batch(growth.held(slots));
-        held.map_err(|denied| ReadError::Denied(denied).before(slots))?;
-        Ok(tally)
+        held.map_err(|denied| Failed {
+            row: slots.batch_row() as u64,
+            why: denied.into(),
+        })
     }
 
     /// Decodes `records` records of a block.
@@ -152,14 +142,13 @@ impl Context {
         &mut self,
         read: &BlockRead,
         records: u64,
-        reads: &mut BlockReads<'_>,
+        reads: &mut PlanCursor<'_>,
         slots: &mut RowSlots<'_>,
         account: &mut Account,
-        (growth, written): (&mut Growth, &mut Written),
-    ) -> Result<Tally, ReadError> {
+        (growth, made): (&mut Growth, &mut Made),
+    ) -> Result<(), Failure> {
         let block = &*read.block;
         let own;
-        let mut tally = Tally::default();
         let mut held = 0;
         let (decoder, prepared, mut pos) = if let Some(found) = reads.found() {
             let Found {
@@ -172,9 +161,9 @@ impl Context {
             // Decoded where it was prepared, and then let go: it stays in this worker's cache.
             let prepared = self.prepare_own(read, reads, account)?;
             held = prepared.bytes;
-            written.only = written.only.max(held + prepared.working);
+            made.written.only = made.written.only.max(held + prepared.working);
             own = prepared.result?;
-            tally.add(&own.1);
+            made.tally.add(&own.1);
             let pos = block.nearest(read.first);
             (&*block.file.decoder, &own.0, pos)
         } else {
@@ -210,19 +199,20 @@ impl Context {
                 decoded => decoded.map_err(|error| block.error(error))?,
             };
             pos = decoded.pos;
-            tally.add(&decoded.tally);
+            made.tally.add(&decoded.tally);
         }
         if self.has_variable {
             growth.read_bytes += prepared.bytes() as u64;
         }
         if pos.record == block.records {
             let finished = decoder.finish(prepared, pos);
-            tally.add(&finished.map_err(|error| ReadError::LastRecord(block.error(error)))?);
+            made.tally
+                .add(&finished.map_err(|error| block.error(error))?);
         } else if !read.is_only() {
             block.publish(pos);
         }
         account.give(held);
-        Ok(tally)
+        Ok(())
     }
 
     /// Counts what was written to columns of variable size, and says how much more there is room for.

@@ -8,7 +8,7 @@ use tensor_batch::{BatchBuilder, OwnedGatherTasks, OwnedRowSlots};
 use crate::account::Account;
 use crate::block::RecordPlace;
 use crate::builders::Builders;
-use crate::decode::{RowError, Written};
+use crate::decode::Written;
 use crate::flow::Denied;
 use crate::memory::Lease;
 use crate::ops::Op;
@@ -30,33 +30,23 @@ pub(crate) struct PieceBatch {
 
 #[derive(Debug, Default)]
 struct State {
-    has_begun: bool,
     /// Whether memory was missing, so that one op makes the whole batch later.
     is_given_up: bool,
     /// Number of pieces that have ended.
     ended: usize,
     /// The memory of the pieces that have not begun.
     slots: Vec<Option<OwnedRowSlots>>,
-    made: Made,
+    /// What all pieces have made that have ended, once the first has begun.
+    made: Option<Made>,
 }
 
-/// What the pieces have made.
-#[derive(Debug, Default)]
+/// What a piece has made, or all pieces of a batch.
+#[derive(Debug)]
 pub(crate) struct Made {
     pub(crate) tally: Tally,
     /// The first bad row.
-    pub(crate) failed: Option<RowError>,
+    pub(crate) failed: Option<(u64, Error)>,
     /// What the batch holds.
-    pub(crate) lease: Option<Lease>,
-    /// The sum of the pieces; of payloads for one piece alone, the largest.
-    pub(crate) written: Written,
-}
-
-/// The result of a piece.
-#[derive(Debug)]
-pub(crate) struct MadePiece {
-    pub(crate) slots: OwnedRowSlots,
-    pub(crate) result: Result<Tally, RowError>,
     pub(crate) lease: Lease,
     pub(crate) written: Written,
 }
@@ -72,11 +62,22 @@ pub(crate) struct Join {
 }
 
 impl Made {
-    pub(crate) fn hold(&mut self, more: Lease) {
-        match &mut self.lease {
-            Some(lease) => lease.merge(more),
-            None => self.lease = Some(more),
+    pub(crate) fn new(lease: Lease) -> Self {
+        Made {
+            tally: Tally::default(),
+            failed: None,
+            lease,
+            written: Written::default(),
         }
+    }
+
+    fn add(&mut self, piece: Made) {
+        self.tally.add(&piece.tally);
+        self.lease.merge(piece.lease);
+        self.written.variable += piece.written.variable;
+        self.written.only = self.written.only.max(piece.written.only);
+        let failed = self.failed.take().into_iter().chain(piece.failed);
+        self.failed = failed.min_by_key(|&(row, _)| row);
     }
 }
 
@@ -167,7 +168,7 @@ impl PieceBatch {
         if state.is_given_up {
             return Err(Denied::Again);
         }
-        if !state.has_begun {
+        if state.made.is_none() {
             let rows = (0..self.pieces.len()).map(|piece| self.rows_of(piece) as usize);
             let rows: Vec<usize> = rows.collect();
             let all = rows.iter().sum::<usize>() as u64;
@@ -179,8 +180,7 @@ impl PieceBatch {
             let mut lease = account.split_batch();
             lease.merge(kept);
             state.slots = slots.into_iter().map(Some).collect();
-            state.made.hold(lease);
-            state.has_begun = true;
+            state.made = Some(Made::new(lease));
         }
         let slots = state.slots.get_mut(piece).and_then(Option::take);
         slots.ok_or(Denied::Cancelled)
@@ -188,66 +188,47 @@ impl PieceBatch {
 
     /// Keeps what all pieces have made for the worker that does the last join.
     pub(crate) fn keep(&self, made: Made) {
-        self.lock().made = made;
+        self.lock().made = Some(made);
     }
 
     /// What all pieces have made.
-    pub(crate) fn take_made(&self) -> Made {
-        std::mem::take(&mut self.lock().made)
+    pub(crate) fn take_made(&self) -> Result<Made, Denied> {
+        self.lock().made.take().ok_or(Denied::Again)
     }
 
     /// Gives back what the pieces have made: one op makes the whole batch later.
     pub(crate) fn give_up(&self) {
         let mut state = self.lock();
         state.is_given_up = true;
-        let given_up = (
-            std::mem::take(&mut state.slots),
-            std::mem::take(&mut state.made),
-        );
+        let given_up = (std::mem::take(&mut state.slots), state.made.take());
         drop(state);
         drop(given_up);
     }
 
-    /// Ends a piece; without `made`, since memory was missing. The last one gets the builder, and what
+    /// Ends a piece; `None` if memory was missing for it. The last one gets the builder, and what
     /// all pieces have made. If memory was missing for one, the batch is made again after the last.
     pub(crate) fn end(
         &self,
-        made: Option<MadePiece>,
+        piece: Option<(OwnedRowSlots, Made)>,
     ) -> Result<Option<(BatchBuilder, Made)>, Denied> {
         let mut state = self.lock();
         state.ended += 1;
-        let is_last = state.ended == self.pieces.len();
-        let mut builder = None;
-        match made {
-            Some(piece) if !state.is_given_up => {
-                let made = &mut state.made;
-                made.hold(piece.lease);
-                made.written.variable += piece.written.variable;
-                made.written.only = made.written.only.max(piece.written.only);
-                match piece.result {
-                    Ok(tally) => made.tally.add(&tally),
-                    Err(error) => {
-                        let is_first = |failed: &RowError| error.row < failed.row;
-                        if made.failed.as_ref().is_none_or(is_first) {
-                            made.failed = Some(error);
-                        }
-                    }
-                }
-                builder = piece.slots.end();
+        let builder = match (piece, &mut state.made) {
+            (Some((slots, piece)), Some(made)) => {
+                made.add(piece);
+                slots.end()
             }
             _ => {
                 state.is_given_up = true;
-                state.slots.clear();
-                state.made = Made::default();
+                (state.slots, state.made) = (Vec::new(), None);
+                None
             }
+        };
+        if state.ended < self.pieces.len() {
+            return Ok(None);
         }
-        match builder {
-            _ if !is_last => Ok(None),
-            Some(builder) if !state.is_given_up => {
-                Ok(Some((builder, std::mem::take(&mut state.made))))
-            }
-            _ => Err(Denied::Again),
-        }
+        let whole = builder.zip(state.made.take());
+        whole.map(Some).ok_or(Denied::Again)
     }
 
     #[track_caller]
@@ -281,13 +262,8 @@ mod tests {
         let batch = PieceBatch::new(0, vec![piece(), piece()]);
         let account = || Account::new(flow.clone(), Lease::none(&memory), false);
         let slots = batch.begin(0, &builders, &mut account()).unwrap();
-        let made = MadePiece {
-            slots,
-            result: Ok(Tally::default()),
-            lease: Lease::try_new(&memory, 1_000).unwrap(),
-            written: Written::default(),
-        };
-        assert!(batch.end(Some(made)).unwrap().is_none());
+        let made = Made::new(Lease::try_new(&memory, 1_000).unwrap());
+        assert!(batch.end(Some((slots, made))).unwrap().is_none());
         assert!(memory.held() >= 2_600);
         batch.give_up();
         assert_eq!(memory.held(), 0);

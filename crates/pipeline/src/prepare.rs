@@ -8,12 +8,12 @@ use bytes::Bytes;
 
 use crate::account::Account;
 use crate::block::Block;
-use crate::decode::{Context, ReadError};
+use crate::decode::{Context, Failure};
 use crate::flow::Denied;
 use crate::memory::Lease;
 use crate::ops::EarlyBlock;
 use crate::planner::BlockRead;
-use crate::reads::BlockReads;
+use crate::reads::PlanCursor;
 use crate::sync::Instant;
 use crate::watch::What;
 use crate::{Error, ErrorKind};
@@ -35,7 +35,7 @@ impl Context {
         &mut self,
         block: &'b Block,
         is_alone: bool,
-    ) -> Result<&'b Prepared, ReadError> {
+    ) -> Result<&'b Prepared, Failure> {
         loop {
             match block.payload.prepared() {
                 Some(Ok(prepared)) => return Ok(prepared),
@@ -112,7 +112,7 @@ impl Context {
     pub(crate) fn prepare_own(
         &mut self,
         read: &BlockRead,
-        reads: &mut BlockReads<'_>,
+        reads: &mut PlanCursor<'_>,
         account: &mut Account,
     ) -> Result<PreparedBlock, Denied> {
         if reads.prepared.is_empty() {

@@ -9,7 +9,7 @@ use crate::prepare::PreparedBlock;
 use crate::tuning::FOUND_TOGETHER;
 
 /// The reads of a batch, of which some blocks are prepared for this batch alone.
-pub(crate) struct BlockReads<'a> {
+pub(crate) struct PlanCursor<'a> {
     reads: &'a [BlockRead],
     next: usize,
     /// The blocks among the next reads that are prepared, in their order.
@@ -27,9 +27,9 @@ pub(crate) struct Found<'a> {
     pub(crate) pos: Pos,
 }
 
-impl<'a> BlockReads<'a> {
+impl<'a> PlanCursor<'a> {
     pub(crate) fn new(reads: &'a [BlockRead]) -> Self {
-        let mut all = BlockReads {
+        let mut all = PlanCursor {
             reads,
             next: 0,
             prepared: VecDeque::new(),

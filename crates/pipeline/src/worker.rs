@@ -4,18 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use tensor_batch::BatchBuilder;
+use tensor_batch::{BatchBuilder, OwnedRowSlots};
 
 use crate::Error;
 use crate::account::Account;
 use crate::builders::Builders;
-use crate::decode::{Context, Failed, RowError, Written, grown};
+use crate::decode::{Context, Failed, Failure, Written, grown};
 use crate::delays;
 use crate::flow::{Denied, Finished, Flow};
-use crate::memory::Lease;
 use crate::need::Need;
 use crate::ops::{Op, Queued, Work};
-use crate::pieces::{Join, MadePiece, PieceBatch};
+use crate::pieces::{Join, Made, PieceBatch};
 use crate::planner::BatchPlan;
 use crate::sync::Instant;
 use crate::tuning::{JOIN_BYTES, WAKE_TIME};
@@ -152,18 +151,20 @@ impl Worker {
                     finished => finished?.flatten(),
                 }
             }
-            Err(Failed::Denied(Denied::Exceeded, row)) => Some(self.exceeded(batch, row, account)),
-            Err(Failed::Denied(denied, _)) => return Err(denied),
-            Err(Failed::Row(RowError { row, error })) => {
-                account.clear();
-                if row > 0 && !self.context.flow.options.drop_remainder {
-                    let before = Arc::new(batch.before(row, error));
-                    return self.make_piece(seq, &before, 0, account);
+            Err(Failed { row, why }) => match why {
+                Failure::Denied(Denied::Exceeded) => Some(self.exceeded(batch, row, account)),
+                Failure::Denied(denied) => return Err(denied),
+                Failure::Error(error) => {
+                    account.clear();
+                    if row > 0 && !self.context.flow.options.drop_remainder {
+                        let before = Arc::new(batch.before(row, error));
+                        return self.make_piece(seq, &before, 0, account);
+                    }
+                    self.context.flow.counters.add_dropped_records(row);
+                    let need = self.need(batch, row, Written::default());
+                    Some(Finished::without_batch(Some(error), Some(need)))
                 }
-                self.context.flow.counters.add_dropped_records(row);
-                let need = self.need(batch, row, Written::default());
-                Some(Finished::without_batch(Some(error), Some(need)))
-            }
+            },
         };
         match finished {
             Some(finished) => self.finish(seq, batch, finished),
@@ -180,20 +181,21 @@ impl Worker {
         piece: usize,
         account: &mut Account,
     ) -> Result<(bool, Option<Join>), Failed> {
-        let at_first = |denied| Failed::Denied(denied, 0);
         let made = match self.decode_piece(batch, piece, account) {
-            Err(Failed::Denied(Denied::Again, _)) => None,
+            Err(Failed {
+                why: Failure::Denied(Denied::Again),
+                ..
+            }) => None,
             made => Some(made?),
         };
         let is_made = made.is_some();
-        let ended = batch.end(made);
-        let Some((builder, mut made)) = ended.map_err(at_first)? else {
+        let Some((builder, mut made)) = batch.end(made)? else {
             return Ok((is_made, None));
         };
         let failed = made.failed.take();
-        if let Some(failed) = failed.or_else(|| disagreement(&builder, batch)) {
-            drop((builder, made));
-            return Err(Failed::Row(failed));
+        if let Some((row, error)) = failed.or_else(|| disagreement(&builder, batch)) {
+            let why = Failure::Error(error);
+            return Err(Failed { row, why });
         }
         made.written.padded = builder.padded_bytes();
         // What one piece has written is not copied.
@@ -201,9 +203,8 @@ impl Worker {
             1 => (0, usize::MAX),
             _ => (grown(made.written.variable), JOIN_BYTES),
         };
-        let held = account.hold_batch(copied.saturating_add(made.written.padded));
-        held.map_err(at_first)?;
-        made.hold(account.split_batch());
+        account.hold_batch(copied.saturating_add(made.written.padded))?;
+        made.lease.merge(account.split_batch());
         batch.keep(made);
         let tasks = builder.into_gather(task_bytes).into_iter();
         let mut joins = tasks.map(|tasks| Join {
@@ -221,22 +222,20 @@ impl Worker {
         batch: &PieceBatch,
         piece: usize,
         account: &mut Account,
-    ) -> Result<MadePiece, Failed> {
-        let begun = batch.begin(piece, &self.builders, account);
-        let mut slots = begun.map_err(|denied| Failed::Denied(denied, 0))?;
+    ) -> Result<(OwnedRowSlots, Made), Failed> {
+        let mut slots = batch.begin(piece, &self.builders, account)?;
         let (plan, rows) = (&batch.pieces[piece], batch.rows_of(piece));
-        let (context, mut written) = (&mut self.context, Written::default());
-        let decoded = slots.with(|slots| context.decode(plan, rows, slots, account, &mut written));
-        let result = match decoded {
-            Err(Failed::Row(failed)) => Err(failed),
-            decoded => Ok(decoded?),
-        };
-        Ok(MadePiece {
-            slots,
-            result,
-            lease: account.split_batch(),
-            written,
-        })
+        let (context, mut made) = (&mut self.context, Made::new(account.split_batch()));
+        let decoded = slots.with(|slots| context.decode(plan, rows, slots, account, &mut made));
+        match decoded {
+            Err(Failed {
+                row,
+                why: Failure::Error(error),
+            }) => made.failed = Some((row, error)),
+            decoded => decoded?,
+        }
+        made.lease.merge(account.split_batch());
+        Ok((slots, made))
     }
 
     /// Does a join that another worker has queued.
@@ -257,12 +256,12 @@ impl Worker {
         let Some(mut builder) = join.tasks.run() else {
             return Ok(None);
         };
-        let made = batch.take_made();
+        let made = batch.take_made()?;
         let columns = builder.finish();
         // What the pieces hold becomes the batch's.
         let bytes = columns.capacity_bytes() as u64;
         let flow = &self.context.flow;
-        let mut lease = made.lease.unwrap_or_else(|| Lease::none(&flow.memory));
+        let mut lease = made.lease;
         flow.grow(&mut lease, bytes, is_alone)?;
         self.builders.give_back(builder);
         lease.shrink(bytes);
@@ -346,7 +345,7 @@ impl Worker {
 }
 
 /// The first row whose lists have other lengths than those of earlier rows.
-fn disagreement(builder: &BatchBuilder, batch: &PieceBatch) -> Option<RowError> {
+fn disagreement(builder: &BatchBuilder, batch: &PieceBatch) -> Option<(u64, Error)> {
     let found = builder.disagreement()?;
     let place = |row| {
         let place = batch.place(row);
@@ -357,5 +356,5 @@ fn disagreement(builder: &BatchBuilder, batch: &PieceBatch) -> Option<RowError> 
     let field = error.place.field.take();
     *error.place = place(row);
     error.place.field = field;
-    Some(RowError { row, error })
+    Some((row, error))
 }
