@@ -9,7 +9,7 @@ use crate::block::Block;
 use crate::memory::Lease;
 use crate::pieces::{Join, PieceBatch};
 use crate::planner::BatchPlan;
-use crate::watch::What;
+use crate::watch::{READ, What};
 
 /// An op in the queue, or one that has started.
 #[derive(Debug)]
@@ -60,7 +60,9 @@ pub(crate) struct FileRead {
 
 impl FileRead {
     pub(crate) fn what(&self) -> What {
-        What::read(self.source.location(), &self.range)
+        let bytes = self.range.end.saturating_sub(self.range.start);
+        READ.with(&[("offset", self.range.start), ("bytes", bytes)])
+            .in_file(self.source.location())
     }
 
     pub(crate) fn run(self) {

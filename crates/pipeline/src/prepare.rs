@@ -15,7 +15,7 @@ use crate::ops::EarlyBlock;
 use crate::planner::BlockRead;
 use crate::reads::PlanCursor;
 use crate::sync::Instant;
-use crate::watch::What;
+use crate::watch::FOR_PREPARE;
 use crate::{Error, ErrorKind};
 
 /// A block that was to be prepared.
@@ -43,7 +43,7 @@ impl Context {
                 None if block.payload.claim() => self.prepare_claimed(&[block], is_alone)?,
                 None => {
                     let start = Instant::now();
-                    let _waits = self.flow.watch.begin(What::for_prepare(block));
+                    let _waits = self.flow.watch.begin(FOR_PREPARE.in_block(block));
                     self.flow.wait_for_prepare(&block.payload)?;
                     self.other_time += start.elapsed();
                 }

@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::fmt;
-use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -10,13 +9,12 @@ use atds_format::Location;
 
 use crate::block::Block;
 use crate::ops::{Op, Queued};
-use crate::planner::BatchPlan;
 use crate::trace::{Event, Trace};
 
 /// The numbers of the threads of an iteration. Worker 0 and the others follow.
-const CONSUMER: usize = 0;
+pub(crate) const CONSUMER: usize = 0;
 const PLANNER: usize = 1;
-const FIRST_WORKER: usize = 2;
+pub(crate) const FIRST_WORKER: usize = 2;
 
 /// Events of a thread that are written together.
 const WRITTEN_TOGETHER: usize = 256;
@@ -59,8 +57,23 @@ pub(crate) struct What {
     pub(crate) file: Option<Location>,
 }
 
-pub(crate) const FOR_OP: What = What::new("wait for an op", "wait", "waits for an op");
+pub(crate) const JOIN: What = What::new("join", "join", "lays columns end to end of");
+pub(crate) const OPEN: What = What::new("open", "read", "opens");
+pub(crate) const READ: What = What::new("read", "read", "reads");
+pub(crate) const FOR_BATCH: What = What::new("wait for a batch", "wait", "waits for");
+pub(crate) const FOR_BYTES: What = What::new("wait for bytes", "wait", "waits for bytes from");
+pub(crate) const FOR_EARLIER: What = What::new(
+    "wait for earlier batches",
+    "wait",
+    "waits for the batches before its",
+);
 pub(crate) const FOR_MEMORY: What = What::new("wait for memory", "wait", "waits for memory");
+pub(crate) const FOR_OP: What = What::new("wait for an op", "wait", "waits for an op");
+pub(crate) const FOR_PREPARE: What = What::new(
+    "wait for a prepare",
+    "wait",
+    "waits until another worker has prepared",
+);
 pub(crate) const FOR_ROOM: What = What::new(
     "wait for room",
     "wait",
@@ -78,88 +91,46 @@ impl What {
         }
     }
 
-    fn with(mut self, numbers: &[(&'static str, u64)]) -> Self {
+    pub(crate) fn with(mut self, numbers: &[(&'static str, u64)]) -> Self {
         self.numbers.extend(numbers);
         self
     }
 
-    fn in_file(mut self, location: &Location) -> Self {
+    pub(crate) fn in_file(mut self, location: &Location) -> Self {
         self.file = Some(location.clone());
         self
     }
 
-    fn in_block(self, block: &Block) -> Self {
+    pub(crate) fn in_block(self, block: &Block) -> Self {
         self.with(&[("block", block.index)])
             .in_file(&block.file.location)
     }
 
-    fn at_first_of(self, plan: &BatchPlan) -> Self {
-        match plan.reads.first() {
-            Some(first) => self.in_block(&first.block),
-            None => self,
-        }
-    }
-
     pub(crate) fn op(queued: &Queued) -> Self {
         let rows = ("rows", queued.rows);
-        match &queued.op {
+        let what = match &queued.op {
             Op::Prepare(blocks) => {
                 let bytes = blocks.iter().map(|early| early.block.payload.bytes).sum();
                 // A group has a block.
-                What::new("prepare", "op", "prepares")
+                return What::new("prepare", "op", "prepares")
                     .with(&[("blocks", blocks.len() as u64), ("bytes", bytes)])
-                    .in_block(&blocks[0].block)
+                    .in_block(&blocks[0].block);
             }
-            Op::Batches { first, plans } => {
-                let made = [("batch", *first), ("batches", plans.len() as u64), rows];
-                let again = [("again", 1)];
-                let again = if queued.is_alone { &again[..] } else { &[] };
-                What::new("batches", "op", "makes")
-                    .with(&made)
-                    .with(again)
-                    .at_first_of(&plans[0])
-            }
+            Op::Batches { first, plans } => What::new("batches", "op", "makes")
+                .with(&[("batch", *first), ("batches", plans.len() as u64), rows])
+                .with(if queued.is_alone {
+                    &[("again", 1)]
+                } else {
+                    &[]
+                }),
             Op::Piece { batch, piece } => What::new("piece", "op", "makes")
                 .with(&[("piece", *piece as u64), ("batch", batch.number)])
-                .with(&[("pieces", batch.pieces.len() as u64), rows])
-                .at_first_of(&batch.pieces[*piece]),
+                .with(&[("pieces", batch.pieces.len() as u64), rows]),
+        };
+        match queued.op.plans()[0].reads.first() {
+            Some(first) => what.in_block(&first.block),
+            None => what,
         }
-    }
-
-    pub(crate) fn join(batch: u64) -> Self {
-        What::new("join", "join", "lays columns end to end of").with(&[("batch", batch)])
-    }
-
-    pub(crate) fn read(location: &Location, range: &Range<u64>) -> Self {
-        let bytes = range.end.saturating_sub(range.start);
-        What::new("read", "read", "reads")
-            .with(&[("offset", range.start), ("bytes", bytes)])
-            .in_file(location)
-    }
-
-    pub(crate) fn open(location: &Location) -> Self {
-        What::new("open", "read", "opens").in_file(location)
-    }
-
-    pub(crate) fn for_bytes(location: &Location, offset: u64) -> Self {
-        What::new("wait for bytes", "wait", "waits for bytes from")
-            .with(&[("offset", offset)])
-            .in_file(location)
-    }
-
-    pub(crate) fn for_prepare(block: &Block) -> Self {
-        let text = "waits until another worker has prepared";
-        What::new("wait for a prepare", "wait", text).in_block(block)
-    }
-
-    /// The wait with the finished batch `batch`.
-    pub(crate) fn for_earlier(batch: u64) -> Self {
-        let text = "waits for the batches before its";
-        What::new("wait for earlier batches", "wait", text).with(&[("batch", batch)])
-    }
-
-    fn for_batch(batch: u64) -> Self {
-        What::new("wait for a batch", "wait", "waits for").with(&[("batch", batch)])
     }
 }
 
@@ -222,9 +193,8 @@ impl Watch {
     pub(crate) fn wait_for_batch(&self, batch: u64) {
         let mut consumer = self.lock(CONSUMER);
         if consumer.spans.len() == 1 {
-            consumer
-                .spans
-                .push((What::for_batch(batch), Instant::now()));
+            let what = FOR_BATCH.with(&[("batch", batch)]);
+            consumer.spans.push((what, Instant::now()));
         }
     }
 
@@ -275,21 +245,19 @@ impl Watch {
         }
     }
 
-    /// What the consumer and the planning thread do, as text.
-    pub(crate) fn describe_ends(&self) -> [String; 2] {
-        let text = |number| self.lock(number).describe();
-        [CONSUMER, PLANNER].map(|number| text(number).unwrap_or_else(|| "does not run".to_owned()))
-    }
-
-    /// What each worker that runs does, as text, and the bytes that it has leased.
-    pub(crate) fn describe_workers(&self) -> Vec<(String, u64)> {
-        let workers = FIRST_WORKER..self.threads.len();
-        let running = workers.filter_map(|number| {
-            let thread = self.lock(number);
-            let text = thread.describe()?;
-            Some((format!("{}: {text}", thread_name(number)), thread.leased))
+    /// What each thread does, as text, and the bytes that its op has leased: the consumer, the planning
+    /// thread, and the workers that run.
+    pub(crate) fn describe(&self) -> Vec<(String, u64)> {
+        let threads = (0..self.threads.len()).filter_map(|number| {
+            let (name, thread) = (thread_name(number), self.lock(number));
+            let does = match thread.describe() {
+                None if number >= FIRST_WORKER => return None,
+                None => "does not run".to_owned(),
+                Some(does) => does,
+            };
+            Some((format!("{name}: {does}"), thread.leased))
         });
-        running.collect()
+        threads.collect()
     }
 
     /// The state of thread `number`; of the consumer, if another iteration has given the number.

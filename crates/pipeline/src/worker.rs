@@ -18,7 +18,7 @@ use crate::pieces::{Join, Made, PieceBatch};
 use crate::planner::BatchPlan;
 use crate::sync::Instant;
 use crate::tuning::{JOIN_BYTES, WAKE_TIME};
-use crate::watch::What;
+use crate::watch::{JOIN, What};
 
 /// A worker's state, which it keeps from one op to the next.
 pub(crate) struct Worker {
@@ -54,7 +54,7 @@ impl Worker {
                     continue;
                 }
                 Work::Join(join) => {
-                    let _joining = flow.watch.begin(What::join(join.batch.number));
+                    let _joining = flow.watch.begin(JOIN.with(&[("batch", join.batch.number)]));
                     self.run_join(join);
                     flow.finish_op();
                     continue;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::{Flow, State};
 use crate::memory::Lease;
 use crate::sync::MutexGuard;
+use crate::watch::{CONSUMER, FIRST_WORKER};
 
 impl Flow {
     /// What each thread does now, or waits for, and what holds how much memory.
@@ -19,29 +20,25 @@ impl Flow {
             text += "the iteration is stopped\n";
         }
         let state = self.try_lock();
-        let [consumer, mut planning] = self.watch.describe_ends();
-        text += &format!("consumer: {consumer}");
-        if let Some(given) = state.as_ref().and_then(|state| state.given) {
-            let seconds = given.elapsed().as_secs_f64();
-            text += &format!(", took a batch {seconds:.3} s ago");
+        let threads = self.watch.describe();
+        for (at, (does, bytes)) in threads.iter().enumerate() {
+            text += does;
+            if *bytes > 0 {
+                text += &format!("; holds {}", Mb(*bytes));
+            }
+            let given = state.as_ref().and_then(|state| state.given);
+            if let Some(given) = given.filter(|_| at == CONSUMER) {
+                let seconds = given.elapsed().as_secs_f64();
+                text += &format!(", took a batch {seconds:.3} s ago");
+            }
+            text += "\n";
         }
-        if state.as_ref().is_some_and(|state| state.is_planned) {
-            planning = "has planned all batches".to_owned();
+        let workers = self.options.threads;
+        let idle = FIRST_WORKER + workers - threads.len();
+        if idle > 0 {
+            text += &format!("{idle} of {workers} workers do not run\n");
         }
-        text += &format!("\nplanning thread: {planning}\n");
-        let running = self.watch.describe_workers();
-        for (work, bytes) in &running {
-            let holds = match bytes {
-                0 => String::new(),
-                _ => format!("; holds {}", Mb(*bytes)),
-            };
-            text += &format!("{work}{holds}\n");
-        }
-        if running.len() < self.options.threads {
-            let idle = self.options.threads - running.len();
-            text += &format!("{idle} of {} workers do not run\n", self.options.threads);
-        }
-        let leased: u64 = running.iter().map(|(_, bytes)| bytes).sum();
+        let leased: u64 = threads.iter().map(|(_, bytes)| bytes).sum();
         let (mut ready, mut early) = (0, 0);
         match &state {
             Some(state) => {

@@ -7,7 +7,7 @@ use crate::memory::Lease;
 use crate::ops::{Op, Queued, Work};
 use crate::pieces::Join;
 use crate::sync::{Instant, MutexGuard};
-use crate::watch::{FOR_MEMORY, FOR_OP, What};
+use crate::watch::{FOR_EARLIER, FOR_MEMORY, FOR_OP, What};
 
 impl Flow {
     /// The next read or join, or the next op with a lease of what it is estimated to need, waited for; `None`
@@ -155,7 +155,7 @@ impl Flow {
                 // An earlier op waits until no other runs.
                 return Err(Denied::Again);
             }
-            state = self.wait_for_turn(state, What::for_earlier(number));
+            state = self.wait_for_turn(state, FOR_EARLIER.with(&[("batch", number)]));
         };
         if let Some(slot) = state.batches.get_mut(at as usize) {
             *slot = Some(finished);

@@ -16,7 +16,7 @@ use crate::block::{Block, BlockPayload, FileContext, Payload};
 use crate::error::Stop;
 use crate::memory::Lease;
 use crate::read_pool::ReadPool;
-use crate::watch::What;
+use crate::watch::OPEN;
 
 /// A file that is being framed.
 pub(super) struct File {
@@ -58,7 +58,7 @@ impl PlanningThread {
     /// Opens a file. `payloads` says whether all its payloads are read, in file order.
     pub(super) fn open(&self, file: usize, payloads: bool) -> Result<File, Stop> {
         let location = self.files.location(file);
-        let _opening = self.flow.watch.begin(What::open(&location));
+        let _opening = self.flow.watch.begin(OPEN.in_file(&location));
         let failed = |error| Error::io(error, &location);
         let source = self.files.source(file).map_err(failed)?;
         let mapped = self.files.mapped_bytes();

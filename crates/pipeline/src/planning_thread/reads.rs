@@ -17,7 +17,7 @@ use crate::error::Stop;
 use crate::memory::Lease;
 use crate::ops::FileRead;
 use crate::tuning::{KEPT_SHARE, READS_UNDER_WAY};
-use crate::watch::What;
+use crate::watch::FOR_BYTES;
 
 /// A read that was asked for.
 pub(super) struct Asked {
@@ -256,10 +256,8 @@ impl PlanningThread {
     ) -> Result<io::Result<T>, Stop> {
         let pause = Duration::from_millis(20);
         let started = Instant::now();
-        let _waits = self
-            .flow
-            .watch
-            .begin(What::for_bytes(&file.location, offset));
+        let what = FOR_BYTES.with(&[("offset", offset)]);
+        let _waits = self.flow.watch.begin(what.in_file(&file.location));
         let received = loop {
             match answer.recv_timeout(pause) {
                 Ok(answer) => break Ok(answer),
