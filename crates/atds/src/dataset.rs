@@ -342,12 +342,10 @@ impl Batches {
         options.max_block_bytes = run.reading.max_block_bytes;
         options.read_size = run.reading.buffer_size;
         options.automatic = !matches!(run.threads, Threads::Fixed(_));
+        options.costs = Some(settings.costs.clone());
+        options.pool = run.keep_threads.then(|| settings.threads.clone());
         let spec = settings.format.plans.spec().clone();
-        let mut pipeline = Pipeline::new(spec, settings.clone(), options);
-        pipeline = pipeline.with_costs(settings.costs.clone());
-        if run.keep_threads {
-            pipeline = pipeline.with_threads(settings.threads.clone());
-        }
+        let pipeline = Pipeline::new(spec, settings.clone(), options);
         let batches = match &failed {
             None => pipeline.iter(epochs),
             Some(_) => pipeline.iter(0..0),

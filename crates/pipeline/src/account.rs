@@ -26,7 +26,8 @@ pub(crate) struct Account {
 
 impl Account {
     pub(crate) fn new(flow: Arc<Flow>, lease: Lease, is_alone: bool) -> Self {
-        let account = Account {
+        flow.watch.set_leased(lease.bytes());
+        Account {
             flow,
             lease,
             is_alone,
@@ -35,9 +36,7 @@ impl Account {
             batch: 0,
             split: 0,
             most: 0,
-        };
-        account.show();
-        account
+        }
     }
 
     /// An account of payloads that other ops read, too. An op that is not alone uses what there is for

@@ -194,8 +194,9 @@ impl State {
 }
 
 impl Flow {
-    pub(crate) fn new(options: Options, costs: Arc<Costs>) -> Self {
+    pub(crate) fn new(options: Options) -> Self {
         let memory = Arc::new(Memory::new(options.memory_limit));
+        let costs = options.costs.clone().unwrap_or_default();
         let counters = Counters::new(memory.clone(), costs.clone(), &options);
         Flow {
             state: Mutex::default(),
@@ -271,17 +272,10 @@ impl Flow {
                 let lease = finished.as_mut().and_then(|finished| finished.lease.take());
                 let (number, bytes) = (state.first - 1, lease.as_ref().map_or(0, Lease::bytes));
                 drop(lease);
-                let worker = self.next_worker(&mut state);
-                let planner = self.wakes_planner(&state);
                 let turn = state.waiting.for_turn > 0;
-                drop(state);
-                delays::hand_over();
-                self.wake(worker);
+                self.unlock(state, false);
                 if turn {
                     self.turn_changed.notify_all();
-                }
-                if planner {
-                    self.room_changed.notify_one();
                 }
                 if let Some(batch) = finished
                     .as_ref()

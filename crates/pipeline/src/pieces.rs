@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn pieces_that_are_given_up_give_their_memory_back() {
-        let flow = Arc::new(Flow::new(Options::new(200), Arc::default()));
+        let flow = Arc::new(Flow::new(Options::new(200)));
         let memory = flow.memory.clone();
         let column = ColumnSpec::new("id", DType::Int64, ColumnKind::Dense { shape: vec![] });
         let spec = BatchSpec::new(vec![column]).unwrap();

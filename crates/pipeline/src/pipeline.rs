@@ -62,6 +62,12 @@ pub struct Options {
     pub slice: Option<Slice>,
     /// Where iterations write what their threads do; `None` for nowhere.
     pub trace: Option<Trace>,
+    /// Where iterations take their threads from, and leave them for the next; `None` if each starts its
+    /// own.
+    pub pool: Option<Arc<ThreadPool>>,
+    /// What iterations have measured: they begin with it, and measure for the next; `None` if only those
+    /// of one pipeline share it.
+    pub costs: Option<Arc<Costs>>,
     /// For tests: number of rows of an op, instead of what follows from measured costs.
     #[doc(hidden)]
     pub op_rows: Option<u64>,
@@ -93,6 +99,8 @@ impl Options {
             read_size: 128 << 10,
             slice: None,
             trace: None,
+            pool: None,
+            costs: None,
             op_rows: None,
             piece_rows: None,
             delays: None,
@@ -111,10 +119,6 @@ pub struct Pipeline {
     spec: BatchSpec,
     files: Arc<dyn Files>,
     options: Options,
-    /// Where the threads of an iteration come from, if they are kept.
-    pool: Option<Arc<ThreadPool>>,
-    /// What iterations have measured.
-    costs: Arc<Costs>,
 }
 
 impl Pipeline {
@@ -129,25 +133,10 @@ impl Pipeline {
                 threads: least(options.threads),
                 prefetch: least(options.prefetch),
                 read_size: read_size(&options),
+                costs: Some(options.costs.unwrap_or_default()),
                 ..options
             },
-            pool: None,
-            costs: Arc::default(),
         }
-    }
-
-    /// Has iterations take their threads from `pool`, and leave them there for the next.
-    #[must_use]
-    pub fn with_threads(mut self, pool: Arc<ThreadPool>) -> Self {
-        self.pool = Some(pool);
-        self
-    }
-
-    /// Has iterations begin with what others have measured, and measure for these.
-    #[must_use]
-    pub fn with_costs(mut self, costs: Arc<Costs>) -> Self {
-        self.costs = costs;
-        self
     }
 
     /// The batches of `epochs`, one epoch after another.
@@ -170,17 +159,11 @@ pub struct Batches {
 
 impl Batches {
     fn start(pipeline: &Pipeline, epochs: impl Iterator<Item = u64> + Send + 'static) -> Self {
-        let Pipeline {
-            spec,
-            files,
-            options,
-            pool,
-            costs,
-        } = pipeline;
+        let (spec, options) = (&pipeline.spec, &pipeline.options);
         delays::begin(options.delays, 0);
-        let flow = Arc::new(Flow::new(options.clone(), costs.clone()));
+        let flow = Arc::new(Flow::new(options.clone()));
         let planning = PlanningThread {
-            files: files.clone(),
+            files: pipeline.files.clone(),
             flow: flow.clone(),
             pool: ReadPool::new(flow.memory.clone()),
             planner: Planner::new(options),
@@ -191,7 +174,6 @@ impl Batches {
         let workers = Arc::new(Workers {
             flow: flow.clone(),
             builders: Builders::new(flow.memory.clone(), spec.clone(), options.threads),
-            pool: pool.clone(),
             threads: Mutex::default(),
         });
         let planner = workers.begin("atds-planner", move || planning.run(epochs));

@@ -14,8 +14,6 @@ use crate::worker::Worker;
 pub(crate) struct Workers {
     pub(crate) flow: Arc<Flow>,
     pub(crate) builders: Arc<Builders>,
-    /// Where threads come from, if they are kept.
-    pub(crate) pool: Option<Arc<ThreadPool>>,
     pub(crate) threads: Mutex<Threads>,
 }
 
@@ -50,7 +48,7 @@ impl Workers {
             let _guard = guard;
             job();
         };
-        let thread = match &self.pool {
+        let thread = match &self.flow.options.pool {
             Some(pool) => pool.begin(name, job),
             None => ThreadPool::default().begin(name, job),
         };
@@ -71,7 +69,7 @@ impl Workers {
                 self.lock().running = running;
                 return Ok(false);
             };
-            if let Some(pool) = &self.pool {
+            if let Some(pool) = &self.flow.options.pool {
                 pool.keep(thread);
             }
             if let Err(panic) = result {

@@ -17,9 +17,7 @@ impl Flow {
     pub(crate) fn read(&self, read: FileRead) {
         let mut state = self.lock();
         state.reads.push_back(read);
-        let worker = self.next_worker(&mut state);
-        drop(state);
-        self.wake(worker);
+        self.unlock(state, false);
     }
 
     /// The next read that no worker has begun, unless there are ops for all workers: these read before
@@ -57,9 +55,7 @@ impl Flow {
             state.queue.push_back(queued);
         }
         // Whether its memory is there is found by the worker, which wakes the next.
-        let worker = self.next_worker(&mut state);
-        drop(state);
-        self.wake(worker);
+        self.unlock(state, false);
         self.watch.write_some();
         Ok(())
     }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Weak};
 use super::{Flow, State};
 use crate::delays;
 use crate::ops::Op;
+use crate::sync::MutexGuard;
 use crate::workers::Workers;
 
 /// A worker for the next work.
@@ -25,10 +26,7 @@ impl Flow {
         workers.start(0)?;
         // Set once.
         let _ = self.starts.set(Arc::downgrade(workers));
-        let mut state = self.lock();
-        let next = self.next_worker(&mut state);
-        drop(state);
-        self.wake(next);
+        self.unlock(self.lock(), false);
         Ok(())
     }
 
@@ -49,6 +47,22 @@ impl Flow {
         };
         state.looking += 1;
         Some(next)
+    }
+
+    /// Frees the lock, and wakes those who have something to do since the state has changed: a worker, the
+    /// planning thread, and perhaps the consumer.
+    pub(super) fn unlock(&self, mut state: MutexGuard<'_, State>, wakes_consumer: bool) {
+        let planner = self.wakes_planner(&state);
+        let worker = self.next_worker(&mut state);
+        drop(state);
+        delays::hand_over();
+        if wakes_consumer {
+            self.batches_changed.notify_one();
+        }
+        if planner {
+            self.room_changed.notify_one();
+        }
+        self.wake(worker);
     }
 
     pub(super) fn wake(&self, next: Option<Next>) {

@@ -20,9 +20,7 @@ impl Flow {
             }
             let read = state.reads.pop_front().map(Work::Read);
             if let Some(work) = read.or_else(|| state.joins.pop_front().map(Work::Join)) {
-                let next = self.next_worker(&mut state);
-                drop(state);
-                self.wake(next);
+                self.unlock(state, false);
                 return Some(work);
             }
             if self.may_start(&state)
@@ -35,13 +33,7 @@ impl Flow {
                     self.memory.set_scarce(true);
                     give_up_pieces(&state);
                 }
-                let next = self.next_worker(&mut state);
-                let planner = self.wakes_planner(&state);
-                drop(state);
-                self.wake(next);
-                if planner {
-                    self.room_changed.notify_one();
-                }
+                self.unlock(state, false);
                 return Some(Work::Op(queued, lease));
             }
             if state.is_planned && state.queue.is_empty() {
@@ -226,9 +218,7 @@ impl Flow {
         }
         state.running += joins.len();
         state.joins.extend(joins);
-        let worker = self.next_worker(&mut state);
-        drop(state);
-        self.wake(worker);
+        self.unlock(state, false);
     }
 
     /// Ends a running op.
@@ -244,18 +234,8 @@ impl Flow {
             }
         }
         let consumer = state.waiting.consumer && state.ready > 0;
-        let planner = self.wakes_planner(&state);
-        let worker = self.next_worker(&mut state);
         let is_over = state.is_planned && state.queue.is_empty() && !state.parked.is_empty();
-        drop(state);
-        delays::hand_over();
-        if consumer {
-            self.batches_changed.notify_one();
-        }
-        if planner {
-            self.room_changed.notify_one();
-        }
-        self.wake(worker);
+        self.unlock(state, consumer);
         if is_over {
             self.wake_all();
         }

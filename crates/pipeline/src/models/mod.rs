@@ -172,13 +172,12 @@ struct Iteration {
 
 impl Iteration {
     fn new(options: &Options) -> Self {
-        let flow = Arc::new(Flow::new(options.clone(), Arc::default()));
+        let flow = Arc::new(Flow::new(options.clone()));
         let column = ColumnSpec::new("byte", DType::Int64, ColumnKind::Dense { shape: vec![] });
         let spec = BatchSpec::new(vec![column]).unwrap();
         let workers = Workers {
             flow: flow.clone(),
             builders: Builders::new(flow.memory.clone(), spec, options.threads),
-            pool: None,
             threads: Mutex::default(),
         };
         Iteration {
