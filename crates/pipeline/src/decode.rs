@@ -1,34 +1,16 @@
 //! How a worker decodes: the records that a plan reads become rows, and what is written counts as it
 //! grows.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use atds_format::Scratch;
-use tensor_batch::{BatchSpec, ColumnSpec, RowSlots};
+use tensor_batch::RowSlots;
 
 use crate::Error;
 use crate::account::Account;
-use crate::flow::{Denied, Flow};
+use crate::flow::Denied;
 use crate::pieces::Made;
 use crate::planner::{BatchPlan, BlockRead};
 use crate::prepare::needed_limit;
 use crate::reads::{Found, PlanCursor};
-use crate::tuning::{COUNTED_BYTES, KEPT_SHARE};
-
-/// What a worker reads blocks with.
-pub(crate) struct Context {
-    pub(crate) flow: Arc<Flow>,
-    pub(crate) scratch: Scratch,
-    /// Time of the batch that was not spent decoding.
-    pub(crate) other_time: Duration,
-    /// Bytes that the payload needs which did not fit.
-    pub(crate) missing: Option<u64>,
-    /// Whether batches have columns of variable size.
-    pub(crate) has_variable: bool,
-    /// Bytes that are written, or read, before they count.
-    counted_bytes: u64,
-}
+use crate::worker::Worker;
 
 /// The first row of a batch that is not made, and why.
 #[derive(Debug)]
@@ -76,20 +58,7 @@ pub(crate) struct Written {
     pub(crate) only: u64,
 }
 
-impl Context {
-    pub(crate) fn new(flow: Arc<Flow>, spec: &BatchSpec) -> Self {
-        let is_variable =
-            |column: &ColumnSpec| column.dtype.size().is_none() || column.row_len().is_none();
-        Context {
-            has_variable: spec.columns().iter().any(is_variable),
-            counted_bytes: COUNTED_BYTES.min(flow.memory.limit() / KEPT_SHARE),
-            flow,
-            scratch: Scratch::default(),
-            other_time: Duration::ZERO,
-            missing: None,
-        }
-    }
-
+impl Worker {
     /// Decodes the first `rows` rows of a plan. What is written to columns of variable size counts for
     /// the batch.
     pub(crate) fn decode(

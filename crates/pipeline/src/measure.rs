@@ -7,11 +7,12 @@ use atds_format::{ErrorKind, Pos, Prepared, Scratch};
 use tensor_batch::{BatchBuilder, BatchSpec, ColumnKind, Layout};
 
 use crate::account::Account;
-use crate::decode::{Context, Written, ungrown};
+use crate::decode::{Written, ungrown};
 use crate::memory::Lease;
 use crate::pieces::PieceBatch;
 use crate::planner::BlockRead;
 use crate::tuning::COUNTED_RECORDS;
+use crate::worker::Worker;
 
 /// What was found of a plan.
 #[derive(Default)]
@@ -63,11 +64,11 @@ fn share(sum: u64, part: u64, whole: u64) -> u64 {
     u64::try_from(share).unwrap_or(u64::MAX / 4)
 }
 
-impl Context {
+impl Worker {
     /// The sizes of a batch. They are an estimate for a payload or a record that does not fit alone, and
     /// for what comes after as many bytes as the limit; less than the truth from a bad record on.
     #[cold]
-    pub(crate) fn measure(&mut self, batch: &PieceBatch, spec: &BatchSpec) -> Written {
+    pub(crate) fn measure(&mut self, batch: &PieceBatch) -> Written {
         let mut found = Found::default();
         for read in batch.reads() {
             if self.flow.is_stopped() {
@@ -76,7 +77,7 @@ impl Context {
             let payload = &read.block.payload;
             if let Some(prepared) = payload.prepared() {
                 if let Ok(prepared) = prepared {
-                    self.measure_read(read, prepared, spec, &mut found);
+                    self.measure_read(read, prepared, &mut found);
                 }
                 continue;
             }
@@ -97,7 +98,7 @@ impl Context {
             found.payloads += payload.bytes;
             found.prepared += bytes;
             match result {
-                Some((prepared, _)) => self.measure_read(read, &prepared, spec, &mut found),
+                Some((prepared, _)) => self.measure_read(read, &prepared, &mut found),
                 // As if its values were twice as large as they are prepared.
                 None if self.has_variable => {
                     let of_read = share(bytes, 2 * read.records, read.block.records);
@@ -111,13 +112,8 @@ impl Context {
         found.written
     }
 
-    fn measure_read(
-        &mut self,
-        read: &BlockRead,
-        prepared: &Prepared,
-        spec: &BatchSpec,
-        found: &mut Found,
-    ) {
+    fn measure_read(&mut self, read: &BlockRead, prepared: &Prepared, found: &mut Found) {
+        let spec = self.builders.spec();
         let decoder = &*read.block.file.decoder;
         let memory = &self.flow.memory;
         let limit = memory.limit();

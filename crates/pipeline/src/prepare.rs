@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use crate::account::Account;
 use crate::block::Block;
-use crate::decode::{Context, Failure};
+use crate::decode::Failure;
 use crate::flow::Denied;
 use crate::memory::Lease;
 use crate::ops::EarlyBlock;
@@ -16,6 +16,7 @@ use crate::planner::BlockRead;
 use crate::reads::PlanCursor;
 use crate::sync::Instant;
 use crate::watch::FOR_PREPARE;
+use crate::worker::Worker;
 use crate::{Error, ErrorKind};
 
 /// A block that was to be prepared.
@@ -29,7 +30,7 @@ pub(crate) struct PreparedBlock {
     pub(crate) working: u64,
 }
 
-impl Context {
+impl Worker {
     /// The prepared payload of a block that other ops read, too.
     pub(crate) fn shared<'b>(
         &mut self,

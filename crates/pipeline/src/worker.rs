@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use tensor_batch::{BatchBuilder, OwnedRowSlots};
+use atds_format::Scratch;
+use tensor_batch::{BatchBuilder, ColumnSpec, OwnedRowSlots};
 
 use crate::Error;
 use crate::account::Account;
 use crate::builders::Builders;
-use crate::decode::{Context, Failed, Failure, Written, grown};
+use crate::decode::{Failed, Failure, Written, grown};
 use crate::delays;
 use crate::flow::{Denied, Finished, Flow};
 use crate::need::Need;
@@ -17,32 +18,48 @@ use crate::ops::{Op, Queued, Work};
 use crate::pieces::{Join, Made, PieceBatch};
 use crate::planner::BatchPlan;
 use crate::sync::Instant;
-use crate::tuning::{JOIN_BYTES, WAKE_TIME};
+use crate::tuning::{COUNTED_BYTES, JOIN_BYTES, KEPT_SHARE, WAKE_TIME};
 use crate::watch::{JOIN, What};
 
 /// A worker's state, which it keeps from one op to the next.
 pub(crate) struct Worker {
     /// The number of the worker.
     number: usize,
-    builders: Arc<Builders>,
+    pub(crate) flow: Arc<Flow>,
+    pub(crate) builders: Arc<Builders>,
+    pub(crate) scratch: Scratch,
     /// When the consumer was woken last, or the op began.
     woken: Instant,
-    context: Context,
+    /// Time of the batch that was not spent decoding.
+    pub(crate) other_time: Duration,
+    /// Bytes that the payload needs which did not fit.
+    pub(crate) missing: Option<u64>,
+    /// Whether batches have columns of variable size.
+    pub(crate) has_variable: bool,
+    /// Bytes that are written, or read, before they count.
+    pub(crate) counted_bytes: u64,
 }
 
 impl Worker {
     pub(crate) fn new(number: usize, flow: Arc<Flow>, builders: Arc<Builders>) -> Self {
+        let is_variable =
+            |column: &ColumnSpec| column.dtype.size().is_none() || column.row_len().is_none();
         Worker {
             number,
-            woken: Instant::now(),
-            context: Context::new(flow, builders.spec()),
+            has_variable: builders.spec().columns().iter().any(is_variable),
+            counted_bytes: COUNTED_BYTES.min(flow.memory.limit() / KEPT_SHARE),
+            flow,
             builders,
+            scratch: Scratch::default(),
+            woken: Instant::now(),
+            other_time: Duration::ZERO,
+            missing: None,
         }
     }
 
     /// Runs reads, joins and ops until there are no more.
     pub(crate) fn run(mut self) {
-        let flow = self.context.flow.clone();
+        let flow = self.flow.clone();
         let _running = flow.watch.worker(self.number);
         flow.begin_worker(self.number);
         delays::begin(flow.options.delays, 1 + self.number);
@@ -69,7 +86,7 @@ impl Worker {
             let mut account = Account::new(flow.clone(), lease, is_alone);
             let again = match op {
                 Op::Prepare(blocks) => {
-                    self.context.prepare_early(&blocks);
+                    self.prepare_early(&blocks);
                     None
                 }
                 Op::Batches { first, plans } => self.make_batches(seq, first, plans, &mut account),
@@ -91,7 +108,7 @@ impl Worker {
     /// Has an op that gave back what it made run again when no other does.
     #[cold]
     fn run_again(&self, seq: u64, op: Op) {
-        let flow = &self.context.flow;
+        let flow = &self.flow;
         flow.counters.note(|stats| stats.repeated_ops += 1);
         flow.run_again(seq, op);
     }
@@ -107,7 +124,7 @@ impl Worker {
         let mut plans = plans.into_iter();
         for number in first.. {
             let plan = plans.next()?;
-            if self.context.flow.is_stopped() {
+            if self.flow.is_stopped() {
                 return None;
             }
             let batch = Arc::new(PieceBatch::new(number, vec![plan]));
@@ -135,14 +152,14 @@ impl Worker {
         account: &mut Account,
     ) -> Result<(), Denied> {
         let start = Instant::now();
-        self.context.other_time = Duration::ZERO;
+        self.other_time = Duration::ZERO;
         let finished = match self.try_piece(seq, batch, piece, account) {
             Ok((is_made, join)) => {
                 let finished = join.map(|join| self.join(join, account.is_alone));
                 if is_made {
                     let rows = batch.rows_of(piece);
-                    let decoding = start.elapsed().saturating_sub(self.context.other_time);
-                    let flow = &self.context.flow;
+                    let decoding = start.elapsed().saturating_sub(self.other_time);
+                    let flow = &self.flow;
                     flow.costs.note_rows(rows, account.take_most(), decoding);
                     flow.counters.add_rows(self.number, rows, decoding);
                 }
@@ -156,11 +173,11 @@ impl Worker {
                 Failure::Denied(denied) => return Err(denied),
                 Failure::Error(error) => {
                     account.clear();
-                    if row > 0 && !self.context.flow.options.drop_remainder {
+                    if row > 0 && !self.flow.options.drop_remainder {
                         let before = Arc::new(batch.before(row, error));
                         return self.make_piece(seq, &before, 0, account);
                     }
-                    self.context.flow.counters.add_dropped_records(row);
+                    self.flow.counters.add_dropped_records(row);
                     let need = self.need(batch, row, Written::default());
                     Some(Finished::without_batch(Some(error), Some(need)))
                 }
@@ -213,7 +230,7 @@ impl Worker {
             tasks,
         });
         let own = joins.next();
-        self.context.flow.queue_joins(joins.collect());
+        self.flow.queue_joins(joins.collect());
         Ok((is_made, own))
     }
 
@@ -225,8 +242,8 @@ impl Worker {
     ) -> Result<(OwnedRowSlots, Made), Failed> {
         let mut slots = batch.begin(piece, &self.builders, account)?;
         let (plan, rows) = (&batch.pieces[piece], batch.rows_of(piece));
-        let (context, mut made) = (&mut self.context, Made::new(account.split_batch()));
-        let decoded = slots.with(|slots| context.decode(plan, rows, slots, account, &mut made));
+        let mut made = Made::new(account.split_batch());
+        let decoded = slots.with(|slots| self.decode(plan, rows, slots, account, &mut made));
         match decoded {
             Err(Failed {
                 row,
@@ -260,7 +277,7 @@ impl Worker {
         let columns = builder.finish();
         // What the pieces hold becomes the batch's.
         let bytes = columns.capacity_bytes() as u64;
-        let flow = &self.context.flow;
+        let flow = &self.flow;
         let mut lease = made.lease;
         flow.grow(&mut lease, bytes, is_alone)?;
         self.builders.give_back(builder);
@@ -283,7 +300,7 @@ impl Worker {
         if wakes {
             self.woken = Instant::now();
         }
-        let flow = &self.context.flow;
+        let flow = &self.flow;
         flow.finish_batch(seq, batch.number, finished, wakes)?;
         // Nothing is given out after an error.
         match is_last {
@@ -296,7 +313,7 @@ impl Worker {
     #[cold]
     fn exceeded(&mut self, batch: &PieceBatch, row: u64, account: &mut Account) -> Finished {
         account.clear();
-        let written = self.context.measure(batch, self.builders.spec());
+        let written = self.measure(batch);
         let mut need = self.need(batch, batch.rows(), written);
         need.place = batch.place(row).or(need.place);
         need.is_exceeded = true;
