@@ -20,10 +20,6 @@ use crate::{Error, ErrorKind};
 pub(crate) struct FileContext {
     pub(crate) location: Location,
     pub(crate) decoder: Arc<dyn Decoder>,
-    /// The most bytes of a prepared block.
-    pub(crate) max_block_bytes: usize,
-    /// Whether several workers read its blocks.
-    pub(crate) has_workers: bool,
 }
 
 /// A block. Workers share it; what changes in it are hints and whether it is prepared.
@@ -226,10 +222,10 @@ impl Block {
         let _ = self.spaced_hints.set(hints);
     }
 
-    /// Publishes a position, for later reads of the block.
-    pub(crate) fn publish(&self, pos: Pos) {
+    /// Publishes a position, for later reads of the block, also those of other workers if there are any.
+    pub(crate) fn publish(&self, pos: Pos, has_others: bool) {
         delays::hand_over();
-        self.hints.publish(pos, self.file.has_workers);
+        self.hints.publish(pos, has_others);
     }
 
     /// An error if the block claims more records than its payload can have.

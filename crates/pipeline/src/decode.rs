@@ -147,7 +147,7 @@ impl Worker {
         if pos.record < read.first {
             let found = decoder.seek(prepared, pos, read.first);
             pos = found.map_err(|error| block.error(error))?;
-            block.publish(pos);
+            block.publish(pos, self.flow.options.threads > 1);
         }
         let mut left = records;
         while left > 0 {
@@ -178,7 +178,7 @@ impl Worker {
             made.tally
                 .add(&finished.map_err(|error| block.error(error))?);
         } else if !read.is_only() {
-            block.publish(pos);
+            block.publish(pos, self.flow.options.threads > 1);
         }
         account.give(held);
         Ok(())

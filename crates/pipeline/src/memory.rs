@@ -17,7 +17,7 @@ use crate::tuning::AHEAD_SHARE;
 /// first batch that is not finished: see [`ahead_limit`](Self::ahead_limit) and
 /// [`early_limit`](Self::early_limit). All the rest, [`batch_limit`](Self::batch_limit), is there
 /// for that batch and its window.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Memory {
     limit: u64,
     held: AtomicU64,
@@ -39,12 +39,7 @@ impl Memory {
     pub(crate) fn new(limit: u64) -> Self {
         Memory {
             limit,
-            held: AtomicU64::new(0),
-            peak: atomic::AtomicU64::new(0),
-            early: AtomicU64::new(0),
-            window_peak: atomic::AtomicU64::new(0),
-            is_scarce: AtomicBool::new(false),
-            caches: Mutex::default(),
+            ..Memory::default()
         }
     }
 

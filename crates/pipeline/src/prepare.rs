@@ -176,7 +176,7 @@ impl Worker {
         let mut all = Vec::with_capacity(results.len());
         let jobs = blocks.iter().zip(parts).zip(held.into_iter().zip(results));
         for ((block, parts), (mut held, mut result)) in jobs {
-            let most = block.file.max_block_bytes as u64;
+            let most = self.flow.options.max_block_bytes as u64;
             while let Some(needed) = result.as_ref().err().and_then(needed_limit)
                 && held < most
             {
@@ -215,7 +215,7 @@ impl Worker {
         (held, needed): (&mut u64, Option<u64>),
         account: &mut Account,
     ) -> Result<Result<(Prepared, Tally), atds_format::Error>, Denied> {
-        let most = block.file.max_block_bytes as u64;
+        let most = self.flow.options.max_block_bytes as u64;
         let doubled = held.saturating_mul(2).max(1024);
         let next = needed.filter(|needed| needed > held).unwrap_or(doubled);
         // Each attempt begins anew, and no other op wants the memory of one that is alone.
@@ -241,7 +241,7 @@ impl Worker {
             let bytes = self.flow.costs.prepared_bytes(block.payload.bytes);
             bytes.saturating_add(bytes / 4).saturating_add(1024)
         });
-        estimate.min(block.file.max_block_bytes as u64)
+        estimate.min(self.flow.options.max_block_bytes as u64)
     }
 }
 

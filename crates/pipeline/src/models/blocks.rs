@@ -94,7 +94,7 @@ fn positions_are_published_side_by_side() {
         let block = block(&[0; 10], false);
         let publish = |record| {
             let block = block.clone();
-            loom::thread::spawn(move || block.publish(at(record)))
+            loom::thread::spawn(move || block.publish(at(record), true))
         };
         let (one, other) = (publish(3), publish(6));
         let found = block.nearest(7);

@@ -117,8 +117,6 @@ fn block(bytes: &[u8], prepares: bool) -> Arc<Block> {
     let file = Arc::new(FileContext {
         location: Location::Url("memory:///a".into()),
         decoder: Arc::new(ByteDecoder { prepares }),
-        max_block_bytes: 1 << 20,
-        has_workers: true,
     });
     let bytes = Bytes::copy_from_slice(bytes);
     let desc = BlockDesc {

@@ -5,7 +5,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Weak};
 
-use atds_format::{Access, BlockDesc, Blocks, ByteSource, Decoder, FileInfo, Location, Next};
+use atds_format::{Access, BlockDesc, Blocks, ByteSource, FileInfo, Location, Next};
 use bytes::Bytes;
 
 use super::PlanningThread;
@@ -112,7 +112,10 @@ impl PlanningThread {
                     return Ok(Some(Framed { desc, context }));
                 }
                 Next::End => return Ok(None),
-                Next::Decoder(decoder) => file.context = Some(self.context(file, decoder)),
+                Next::Decoder(decoder) => {
+                    let location = file.location.clone();
+                    file.context = Some(Arc::new(FileContext { location, decoder }));
+                }
                 Next::Need { range, sequential } => {
                     let needed = self.push_needed(file, range, sequential);
                     needed.map_err(|stop| match file.context {
@@ -167,15 +170,6 @@ impl PlanningThread {
         };
         file.blocks.push(at, bytes);
         Ok(())
-    }
-
-    fn context(&self, file: &File, decoder: Arc<dyn Decoder>) -> Arc<FileContext> {
-        Arc::new(FileContext {
-            location: file.location.clone(),
-            decoder,
-            max_block_bytes: self.flow.options.max_block_bytes,
-            has_workers: self.flow.options.threads > 1,
-        })
     }
 
     /// Has a lease of `bytes` bytes for what is copied from several reads.
