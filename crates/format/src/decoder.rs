@@ -127,6 +127,7 @@ impl<'a> PrepareJob<'a> {
 /// A payload that records are decoded from.
 #[derive(Default)]
 pub struct Prepared {
+    payload: Bytes,
     value: Option<Box<dyn Any + Send + Sync>>,
     bytes: usize,
     memory_bytes: usize,
@@ -135,13 +136,17 @@ pub struct Prepared {
 impl Prepared {
     /// A payload that is decoded as it is.
     pub fn of_bytes(payload: Bytes) -> Self {
-        let bytes = payload.len();
-        Prepared::of_value(payload, bytes, 0)
+        Prepared {
+            bytes: payload.len(),
+            payload,
+            ..Prepared::default()
+        }
     }
 
     /// A value of the format's own, with `bytes` bytes of data, which takes `memory_bytes` of memory.
     pub fn of_value<T: Send + Sync + 'static>(value: T, bytes: usize, memory_bytes: usize) -> Self {
         Prepared {
+            payload: Bytes::new(),
             value: Some(Box::new(value)),
             bytes,
             memory_bytes,
@@ -150,7 +155,7 @@ impl Prepared {
 
     /// The bytes of a payload that is decoded as it is.
     pub fn as_bytes(&self) -> Option<&Bytes> {
-        self.value()
+        self.value.is_none().then_some(&self.payload)
     }
 
     /// The format's value, if it is a `T`.
