@@ -93,35 +93,32 @@ struct Shuffled {
 /// A block of the window. It has all that a draw looks at: the block itself has left the caches.
 #[derive(Debug)]
 struct Slot {
-    block: Arc<Block>,
-    /// The records that are unread.
-    unread: Range<u64>,
-    window_bytes: u64,
-    is_read: bool,
+    /// All records that are unread, as if the next batch read them.
+    unread: BlockRead,
     is_shared: bool,
-    prepares: bool,
 }
 
 impl Slot {
     /// Takes the next `records` records. Returns the slot, too, if it has more.
     fn read(self, records: u64) -> (BlockRead, Option<Slot>) {
-        let Slot { block, unread, .. } = self;
-        let (first, left) = (unread.start, unread.start + records..unread.end);
-        let is_last = left.is_empty();
-        let slot = (!is_last).then(|| Slot {
-            block: block.clone(),
-            unread: left,
-            is_read: true,
-            ..self
+        let Slot { unread, is_shared } = self;
+        let left = unread.records - records;
+        let slot = (left > 0).then(|| Slot {
+            unread: BlockRead {
+                block: unread.block.clone(),
+                first: unread.first + records,
+                records: left,
+                begins: false,
+                ..unread
+            },
+            is_shared,
         });
+        let payload = &unread.block.payload;
         let read = BlockRead {
-            first,
             records,
-            window_bytes: self.window_bytes,
-            begins: !self.is_read && (!self.is_shared || block.payload.begin()),
-            ends: is_last && (!self.is_shared || block.payload.leave()),
-            prepares: self.prepares,
-            block,
+            begins: unread.begins && (!is_shared || payload.begin()),
+            ends: left == 0 && (!is_shared || payload.leave()),
+            ..unread
         };
         (read, slot)
     }
@@ -163,10 +160,10 @@ impl Planner {
             }
         };
         for slot in left {
-            if slot.is_shared {
-                self.let_go(&slot.block);
-            } else {
-                self.leave(&slot.block, slot.is_read);
+            let Slot { unread, is_shared } = slot;
+            match is_shared {
+                true => self.let_go(&unread.block),
+                false => self.leave(&unread.block, !unread.begins),
             }
         }
     }
@@ -221,12 +218,16 @@ impl Planner {
         self.keep(&block);
         let records = unread.end - unread.start;
         let slot = Slot {
-            prepares: block.file.decoder.prepares(),
-            window_bytes: block.payload.window_bytes(),
             is_shared: block.payload.is_shared,
-            block,
-            unread,
-            is_read: false,
+            unread: BlockRead {
+                prepares: block.file.decoder.prepares(),
+                window_bytes: block.payload.window_bytes(),
+                block,
+                first: unread.start,
+                records,
+                begins: true,
+                ends: true,
+            },
         };
         // Only false counts have a sum that does not fit.
         self.records = self.records.saturating_add(records);
@@ -298,7 +299,7 @@ fn take_in_order(slots: &mut VecDeque<Slot>, rows: u64) -> Vec<BlockRead> {
     while left > 0
         && let Some(slot) = slots.pop_front()
     {
-        let records = left.min(slot.unread.end - slot.unread.start);
+        let records = left.min(slot.unread.records);
         let (read, slot) = slot.read(records);
         reads.push(read);
         left -= records;

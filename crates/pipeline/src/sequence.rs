@@ -48,15 +48,8 @@ struct Delayed {
     bytes: u64,
     /// Number of ops that it becomes.
     ops: u64,
-    early: Early,
-}
-
-/// What is prepared early for an op.
-#[derive(Clone, Copy, Debug, Default)]
-struct Early {
-    /// Number of records in the blocks.
-    records: u64,
-    /// Number of records in the largest block.
+    /// Number of records in the blocks that are prepared early for it, and in the largest of them.
+    early: u64,
     largest: u64,
     /// Whether positions are found in them, too.
     finds_hints: bool,
@@ -160,14 +153,16 @@ impl Sequence {
             [plan] => self.piece_count(plan).max(1),
             _ => 1,
         };
-        let early = self.prepare_early(&plans, rows, ops)?;
-        let delayed = Delayed {
+        let mut delayed = Delayed {
             rows,
             bytes: payload_bytes(&plans),
             ops,
-            early,
+            early: 0,
+            largest: 0,
+            finds_hints: false,
             plans,
         };
+        self.prepare_early(&mut delayed)?;
         self.delayed.push_back(delayed);
         while self.may_queue() {
             let Some(delayed) = self.delayed.pop_front() else {
@@ -187,11 +182,11 @@ impl Sequence {
         let (mut largest, mut finds_hints) = (0, false);
         for delayed in &self.delayed {
             rows += delayed.rows;
-            prepares += delayed.early.records;
+            prepares += delayed.early;
             ops += delayed.ops;
             bytes += delayed.bytes;
-            largest = largest.max(delayed.early.largest);
-            finds_hints |= delayed.early.finds_hints;
+            largest = largest.max(delayed.largest);
+            finds_hints |= delayed.finds_hints;
         }
         // The first batches are not delayed: the consumer waits for them.
         if largest == 0 || self.queued == 0 || bytes > self.flow.memory.ahead_limit() {
@@ -201,23 +196,24 @@ impl Sequence {
             return false;
         }
         let costs = &self.flow.costs;
-        let between =
-            costs.rows_ns(rows - first.rows) + costs.prepare_ns(prepares - first.early.records);
+        let between = costs.rows_ns(rows - first.rows) + costs.prepare_ns(prepares - first.early);
         !costs.is_measured()
             || between >= costs.work_ahead_ns(largest, finds_hints, self.flow.options.threads)
     }
 
-    /// Queues ops that prepare the blocks which the op of `plans` is the first to read, and other
-    /// ops read, too.
-    fn prepare_early(&mut self, plans: &[BatchPlan], rows: u64, ops: u64) -> Result<Early, Stop> {
+    /// Queues ops that prepare the blocks which this op is the first to read, and other ops read, too.
+    fn prepare_early(&mut self, op: &mut Delayed) -> Result<(), Stop> {
         let payload = |read: &BlockRead| ptr::from_ref::<Payload>(&read.block.payload);
         // Those that leave the window in this op; a batch reads a block once.
-        let several = if plans.len() > 1 { plans } else { &[] };
+        let several = if op.plans.len() > 1 {
+            &op.plans[..]
+        } else {
+            &[]
+        };
         let reads = several.iter().flat_map(|plan| &plan.reads);
         let ends = reads.filter(|read| read.ends && !read.begins && read.prepares);
         let ends: HashSet<_> = ends.map(payload).collect();
-        let mut early = Early::default();
-        for read in plans.iter().flat_map(|plan| &plan.reads) {
+        for read in op.plans.iter().flat_map(|plan| &plan.reads) {
             let block = &read.block;
             let is_early = read.begins
                 && read.prepares
@@ -225,14 +221,14 @@ impl Sequence {
                 // In file order, a block that two ops share is prepared by the first that needs it,
                 // unless these may start at once.
                 && (self.flow.options.is_shuffled()
-                    || block.records > 2 * rows
-                    || ops > 1 && block.records > self.flow.costs.prepared_in(PIECE_TIME))
+                    || block.records > 2 * op.rows
+                    || op.ops > 1 && block.records > self.flow.costs.prepared_in(PIECE_TIME))
                 && !ends.contains(&payload(read));
             if is_early {
-                let interval = self.interval(read, rows);
-                early.records += block.records;
-                early.largest = early.largest.max(block.records);
-                early.finds_hints |= interval.is_some();
+                let interval = self.interval(read, op.rows);
+                op.early += block.records;
+                op.largest = op.largest.max(block.records);
+                op.finds_hints |= interval.is_some();
                 self.group.push(EarlyBlock {
                     block: block.clone(),
                     interval,
@@ -246,7 +242,7 @@ impl Sequence {
                 }
             }
         }
-        Ok(early)
+        Ok(())
     }
 
     /// The interval in records at which the prepare of a block finds positions. `None` if the reads

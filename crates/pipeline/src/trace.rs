@@ -40,24 +40,10 @@ struct Sink {
 /// What a thread has done.
 #[derive(Debug)]
 pub(crate) struct Event {
-    what: What,
-    start: Instant,
+    pub(crate) what: What,
+    pub(crate) start: Instant,
     /// `None` for an instant.
-    end: Option<Instant>,
-}
-
-impl Event {
-    /// The span of `what` from `start` until now.
-    pub(crate) fn span(what: What, start: Instant) -> Self {
-        let end = Some(Instant::now());
-        Event { what, start, end }
-    }
-
-    /// What happens now.
-    pub(crate) fn instant(what: What) -> Self {
-        let (start, end) = (Instant::now(), None);
-        Event { what, start, end }
-    }
+    pub(crate) end: Option<Instant>,
 }
 
 impl Trace {

@@ -204,11 +204,13 @@ impl Watch {
         let waits = consumer.spans.len() > 1;
         let waited = waits.then(|| consumer.spans.pop()).flatten();
         if self.trace.is_some() {
-            let waited = waited.map(|(what, start)| Event::span(what, start));
-            consumer.events.extend(waited);
+            let now = Instant::now();
+            let event = |what, start, end| Event { what, start, end };
+            let waited = waited.map(|(what, start)| event(what, start, Some(now)));
             let numbers = [("batch", batch), ("rows", rows), ("bytes", bytes)];
             let given = What::new("batch", "batch", "").with(&numbers);
-            consumer.events.push(Event::instant(given));
+            let given = event(given, now, None);
+            consumer.events.extend(waited.into_iter().chain([given]));
             drop(consumer);
             self.write(CONSUMER, WRITTEN_TOGETHER);
         }
@@ -298,7 +300,8 @@ impl Drop for Span<'_> {
         }
         // A wait ends while the flow's lock is held, under which nothing is written.
         let writes = what.category != "wait";
-        thread.events.push(Event::span(what, start));
+        let end = Some(Instant::now());
+        thread.events.push(Event { what, start, end });
         drop(thread);
         if writes {
             self.0.write_some();
