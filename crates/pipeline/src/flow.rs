@@ -21,16 +21,17 @@ use std::task::Poll;
 use std::time::Duration;
 
 use atds_sched::Costs;
-use tensor_batch::Batch;
+use tensor_batch::{Batch, BatchSpec};
 
+use crate::builders::Builders;
 use crate::memory::{Lease, Memory};
 use crate::need::{Need, Windows};
 use crate::ops::{FileRead, Queued};
 use crate::pieces::Join;
 use crate::stats::Counters;
-use crate::sync::{AtomicU64, Condvar, Instant, Mutex, MutexGuard, OnceLock};
+use crate::sync::{AtomicU64, Condvar, Instant, Mutex, MutexGuard};
 use crate::watch::Watch;
-use crate::workers::Workers;
+use crate::workers::Threads;
 use crate::{Error, Options, delays};
 
 /// A batch that is given out, with the bytes that it counts for, or the error that ends the
@@ -74,8 +75,10 @@ pub(crate) struct Flow {
     state: Mutex<State>,
     /// Wake one worker each: it has work.
     worker_changed: Box<[Condvar]>,
-    /// The workers, to start one; they own the flow.
-    starts: OnceLock<Weak<Workers>>,
+    /// The flow itself, for the threads that it starts.
+    pub(crate) this: Weak<Flow>,
+    pub(crate) threads: Mutex<Threads>,
+    pub(crate) builders: Arc<Builders>,
     /// Wakes the planning thread: there is room for an op, or memory.
     room_changed: Condvar,
     /// Wakes the consumer: the next batch is finished.
@@ -194,14 +197,16 @@ impl State {
 }
 
 impl Flow {
-    pub(crate) fn new(options: Options) -> Self {
+    pub(crate) fn new(options: Options, spec: BatchSpec) -> Arc<Self> {
         let memory = Arc::new(Memory::new(options.memory_limit));
         let costs = options.costs.clone().unwrap_or_default();
         let counters = Counters::new(memory.clone(), costs.clone(), &options);
-        Flow {
+        Arc::new_cyclic(|this: &Weak<Flow>| Flow {
             state: Mutex::default(),
             worker_changed: (0..options.threads).map(|_| Condvar::new()).collect(),
-            starts: OnceLock::new(),
+            this: this.clone(),
+            threads: Mutex::default(),
+            builders: Builders::new(memory.clone(), spec, options.threads),
             room_changed: Condvar::new(),
             batches_changed: Condvar::new(),
             prepared_changed: Condvar::new(),
@@ -213,7 +218,7 @@ impl Flow {
             unqueued: AtomicU64::new(u64::MAX),
             costs,
             options,
-        }
+        })
     }
 
     /// Ends all waiting, for good.

@@ -113,7 +113,8 @@ impl Worker {
     }
 
     fn measure_read(&mut self, read: &BlockRead, prepared: &Prepared, found: &mut Found) {
-        let spec = self.builders.spec();
+        let flow = self.flow.clone();
+        let spec = flow.builders.spec();
         let decoder = &*read.block.file.decoder;
         let memory = &self.flow.memory;
         let limit = memory.limit();

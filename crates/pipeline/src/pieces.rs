@@ -249,11 +249,10 @@ mod tests {
 
     #[test]
     fn pieces_that_are_given_up_give_their_memory_back() {
-        let flow = Arc::new(Flow::new(Options::new(200)));
-        let memory = flow.memory.clone();
         let column = ColumnSpec::new("id", DType::Int64, ColumnKind::Dense { shape: vec![] });
         let spec = BatchSpec::new(vec![column]).unwrap();
-        let builders = Builders::new(memory.clone(), spec, 2);
+        let flow = Flow::new(Options::new(200), spec);
+        let (memory, builders) = (flow.memory.clone(), flow.builders.clone());
         let piece = || BatchPlan {
             rows: 100,
             reads: Vec::new(),

@@ -10,7 +10,6 @@ use atds_sched::Costs;
 use atds_shuffle::Stream;
 use tensor_batch::{Batch, BatchSpec};
 
-use crate::builders::Builders;
 use crate::delays;
 use crate::files::Files;
 use crate::flow::Flow;
@@ -20,9 +19,8 @@ use crate::read_pool::ReadPool;
 use crate::sequence::Sequence;
 use crate::slice::Slice;
 use crate::stats::{Stats, StatsHandle};
-use crate::sync::{Instant, Mutex, ThreadPool};
+use crate::sync::{Instant, ThreadPool};
 use crate::tuning::{KEPT_SHARE, MIN_READ_SIZE};
-use crate::workers::Workers;
 use crate::{Error, ErrorKind, Trace};
 
 /// How files become batches.
@@ -151,7 +149,6 @@ impl Pipeline {
 /// `drop_remainder`, that batch is left out. Dropping the iterator stops the threads and waits for them.
 pub struct Batches {
     flow: Arc<Flow>,
-    workers: Arc<Workers>,
     /// An error that is the next item.
     error: Option<Error>,
     is_over: bool,
@@ -161,7 +158,7 @@ impl Batches {
     fn start(pipeline: &Pipeline, epochs: impl Iterator<Item = u64> + Send + 'static) -> Self {
         let (spec, options) = (&pipeline.spec, &pipeline.options);
         delays::begin(options.delays, 0);
-        let flow = Arc::new(Flow::new(options.clone()));
+        let flow = Flow::new(options.clone(), spec.clone());
         let planning = PlanningThread {
             files: pipeline.files.clone(),
             flow: flow.clone(),
@@ -171,19 +168,13 @@ impl Batches {
             fixed_row_bytes: spec.fixed_row_bytes(),
             read_size: options.read_size as u64,
         };
-        let workers = Arc::new(Workers {
-            flow: flow.clone(),
-            builders: Builders::new(flow.memory.clone(), spec.clone(), options.threads),
-            threads: Mutex::default(),
-        });
-        let planner = workers.begin("atds-planner", move || planning.run(epochs));
-        let error = planner.and_then(|()| flow.start(&workers)).err();
+        let begun = flow.begin("atds-planner", move |_| planning.run(epochs));
+        let error = begun.and_then(|()| flow.start()).err();
         if error.is_some() {
             flow.stop();
         }
         Batches {
             flow,
-            workers,
             error: error.map(|error| Error::new(ErrorKind::Thread(Arc::new(error)))),
             is_over: false,
         }
@@ -256,12 +247,15 @@ impl Batches {
     fn stop_by(&mut self, deadline: Option<Instant>) -> bool {
         self.flow.stop();
         self.is_over = true;
-        match self.workers.join(deadline) {
-            Ok(false) => return false,
-            Ok(true) => {}
-            // A bug of this library; hiding it would look like the end of the data.
-            Err(panic) if !thread::panicking() => std::panic::resume_unwind(panic),
-            Err(_) => {}
+        loop {
+            match self.flow.join(deadline) {
+                Ok(false) => return false,
+                Ok(true) => break,
+                // A bug of this library; hiding it would look like the end of the data.
+                Err(panic) if !thread::panicking() => std::panic::resume_unwind(panic),
+                // The threads that are left must not outlive this.
+                Err(_) => {}
+            }
         }
         self.flow.counters.finish();
         self.flow.watch.finish();

@@ -9,7 +9,6 @@ use tensor_batch::{BatchBuilder, ColumnSpec, OwnedRowSlots};
 
 use crate::Error;
 use crate::account::Account;
-use crate::builders::Builders;
 use crate::decode::{Failed, Failure, Written, grown};
 use crate::delays;
 use crate::flow::{Denied, Finished, Flow};
@@ -26,7 +25,6 @@ pub(crate) struct Worker {
     /// The number of the worker.
     number: usize,
     pub(crate) flow: Arc<Flow>,
-    pub(crate) builders: Arc<Builders>,
     pub(crate) scratch: Scratch,
     /// When the consumer was woken last, or the op began.
     woken: Instant,
@@ -41,15 +39,14 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    pub(crate) fn new(number: usize, flow: Arc<Flow>, builders: Arc<Builders>) -> Self {
+    pub(crate) fn new(number: usize, flow: Arc<Flow>) -> Self {
         let is_variable =
             |column: &ColumnSpec| column.dtype.size().is_none() || column.row_len().is_none();
         Worker {
             number,
-            has_variable: builders.spec().columns().iter().any(is_variable),
+            has_variable: flow.builders.spec().columns().iter().any(is_variable),
             counted_bytes: COUNTED_BYTES.min(flow.memory.limit() / KEPT_SHARE),
             flow,
-            builders,
             scratch: Scratch::default(),
             woken: Instant::now(),
             other_time: Duration::ZERO,
@@ -240,7 +237,7 @@ impl Worker {
         piece: usize,
         account: &mut Account,
     ) -> Result<(OwnedRowSlots, Made), Failed> {
-        let mut slots = batch.begin(piece, &self.builders, account)?;
+        let mut slots = batch.begin(piece, &self.flow.builders, account)?;
         let (plan, rows) = (&batch.pieces[piece], batch.rows_of(piece));
         let mut made = Made::new(account.split_batch());
         let decoded = slots.with(|slots| self.decode(plan, rows, slots, account, &mut made));
@@ -280,7 +277,7 @@ impl Worker {
         let flow = &self.flow;
         let mut lease = made.lease;
         flow.grow(&mut lease, bytes, is_alone)?;
-        self.builders.give_back(builder);
+        self.flow.builders.give_back(builder);
         lease.shrink(bytes);
         flow.counters.add_tally(&made.tally);
         let (rows, error) = batch.good_rows();
@@ -323,7 +320,9 @@ impl Worker {
     /// What a batch needs of which the first `rows` rows are good.
     fn need(&self, batch: &PieceBatch, rows: u64, written: Written) -> Need {
         let window = batch.window();
-        let fixed = batch.rows().saturating_mul(self.builders.fixed_row_bytes);
+        let fixed = batch
+            .rows()
+            .saturating_mul(self.flow.builders.fixed_row_bytes);
         let mut need = Need {
             window: window.bytes,
             left: window

@@ -4,19 +4,11 @@ use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::{io, mem};
 
-use crate::builders::Builders;
 use crate::flow::Flow;
-use crate::sync::{Instant, JobThread, Mutex, MutexGuard, ThreadPool};
+use crate::sync::{Instant, JobThread, MutexGuard, ThreadPool};
 use crate::worker::Worker;
 
-/// What a worker thread needs, and the threads that were started.
-#[derive(Debug)]
-pub(crate) struct Workers {
-    pub(crate) flow: Arc<Flow>,
-    pub(crate) builders: Arc<Builders>,
-    pub(crate) threads: Mutex<Threads>,
-}
-
+/// The threads that were started.
 #[derive(Debug, Default)]
 pub(crate) struct Threads {
     running: Vec<JobThread>,
@@ -24,31 +16,28 @@ pub(crate) struct Threads {
     is_closed: bool,
 }
 
-impl Workers {
+impl Flow {
     /// Starts the worker with number `worker`.
-    pub(crate) fn start(&self, worker: usize) -> io::Result<()> {
-        let (flow, builders) = (self.flow.clone(), self.builders.clone());
-        let worker = Worker::new(worker, flow, builders);
-        self.begin("atds-worker", || worker.run())
+    pub(crate) fn start_worker(&self, worker: usize) -> io::Result<()> {
+        self.begin("atds-worker", move |flow| Worker::new(worker, flow).run())
     }
 
     /// Begins a job on a thread, unless no more are started.
     pub(crate) fn begin(
         &self,
         name: &'static str,
-        job: impl FnOnce() + Send + 'static,
+        job: impl FnOnce(Arc<Flow>) + Send + 'static,
     ) -> io::Result<()> {
-        let mut threads = self.lock();
-        if threads.is_closed {
+        let mut threads = self.lock_threads();
+        let Some(flow) = self.this.upgrade().filter(|_| !threads.is_closed) else {
             return Ok(());
-        }
-        // A panic must not leave the other threads waiting.
-        let guard = StopOnPanic(self.flow.clone());
-        let job = move || {
-            let _guard = guard;
-            job();
         };
-        let thread = match &self.flow.options.pool {
+        let job = move || {
+            // A panic must not leave the other threads waiting.
+            let _guard = StopOnPanic(flow.clone());
+            job(flow);
+        };
+        let thread = match &self.options.pool {
             Some(pool) => pool.begin(name, job),
             None => ThreadPool::default().begin(name, job),
         };
@@ -59,28 +48,28 @@ impl Workers {
     /// Waits for all threads until `deadline`, and starts no more. Returns whether all have ended, or
     /// the panic of one.
     pub(crate) fn join(&self, deadline: Option<Instant>) -> thread::Result<bool> {
-        let mut threads = self.lock();
+        let mut threads = self.lock_threads();
         threads.is_closed = true;
         let mut running = mem::take(&mut threads.running);
         drop(threads);
         while let Some(thread) = running.pop() {
             let Some(result) = thread.wait(deadline) else {
                 running.push(thread);
-                self.lock().running = running;
+                self.lock_threads().running = running;
                 return Ok(false);
             };
-            if let Some(pool) = &self.flow.options.pool {
+            if let Some(pool) = &self.options.pool {
                 pool.keep(thread);
             }
             if let Err(panic) = result {
-                self.lock().running = running;
+                self.lock_threads().running = running;
                 return Err(panic);
             }
         }
         Ok(true)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Threads> {
+    fn lock_threads(&self) -> MutexGuard<'_, Threads> {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

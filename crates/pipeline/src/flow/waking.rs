@@ -2,13 +2,11 @@
 
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Weak};
 
 use super::{Flow, State};
 use crate::delays;
 use crate::ops::Op;
 use crate::sync::MutexGuard;
-use crate::workers::Workers;
 
 /// A worker for the next work.
 #[derive(Clone, Copy, Debug)]
@@ -18,14 +16,12 @@ pub(super) enum Next {
 }
 
 impl Flow {
-    /// Starts the first worker, and the others of `workers` once there is work for them.
-    pub(crate) fn start(&self, workers: &Arc<Workers>) -> io::Result<()> {
+    /// Starts the first worker, and the others once there is work for them.
+    pub(crate) fn start(&self) -> io::Result<()> {
         let mut state = self.lock();
         (state.started, state.looking) = (1, 1);
         drop(state);
-        workers.start(0)?;
-        // Set once.
-        let _ = self.starts.set(Arc::downgrade(workers));
+        self.start_worker(0)?;
         self.unlock(self.lock(), false);
         Ok(())
     }
@@ -39,7 +35,7 @@ impl Flow {
         }
         let next = match state.parked.pop_first() {
             Some(worker) => Next::Wake(worker),
-            None if state.started < self.options.threads && self.starts.get().is_some() => {
+            None if (1..self.options.threads).contains(&state.started) => {
                 state.started += 1;
                 Next::Start(state.started - 1)
             }
@@ -76,11 +72,7 @@ impl Flow {
 
     /// Starts a worker in addition to others, which go on alone if the system starts no thread.
     fn start_another(&self, worker: usize) {
-        let workers = self.starts.get().and_then(Weak::upgrade);
-        let Some(workers) = workers else {
-            return;
-        };
-        if let Err(error) = workers.start(worker) {
+        if let Err(error) = self.start_worker(worker) {
             log::warn!("{worker} threads decode, since the system starts no more: {error}");
             let mut state = self.lock();
             state.looking -= 1;

@@ -21,12 +21,9 @@ use tensor_batch::{Batch, BatchSpec, ColumnKind, ColumnSpec, DType, RowSlots};
 
 use crate::Options;
 use crate::block::{self, Block, BlockPayload, FileContext};
-use crate::builders::Builders;
 use crate::flow::Flow;
 use crate::ops::Op;
 use crate::planner::{BatchPlan, Planner};
-use crate::sync::Mutex;
-use crate::workers::Workers;
 
 /// Runs `model` in all orders of its threads in which at most `preemptions` times a thread stops that
 /// could go on.
@@ -162,7 +159,6 @@ fn ops(plans: Vec<BatchPlan>) -> Vec<Op> {
 /// An iteration without a planning thread.
 struct Iteration {
     flow: Arc<Flow>,
-    workers: Arc<Workers>,
     /// Batches that the consumer has taken. They are dropped when no thread runs: they give memory back
     /// under a lock that loom does not see.
     taken: Vec<Batch>,
@@ -170,17 +166,10 @@ struct Iteration {
 
 impl Iteration {
     fn new(options: &Options) -> Self {
-        let flow = Arc::new(Flow::new(options.clone()));
         let column = ColumnSpec::new("byte", DType::Int64, ColumnKind::Dense { shape: vec![] });
         let spec = BatchSpec::new(vec![column]).unwrap();
-        let workers = Workers {
-            flow: flow.clone(),
-            builders: Builders::new(flow.memory.clone(), spec, options.threads),
-            threads: Mutex::default(),
-        };
         Iteration {
-            flow,
-            workers: Arc::new(workers),
+            flow: Flow::new(options.clone(), spec),
             taken: Vec::new(),
         }
     }
@@ -188,7 +177,7 @@ impl Iteration {
     /// Starts the first worker. The others start when there is work for them.
     fn start(options: &Options) -> Self {
         let iteration = Iteration::new(options);
-        iteration.flow.start(&iteration.workers).unwrap();
+        iteration.flow.start().unwrap();
         iteration
     }
 
@@ -221,7 +210,7 @@ impl Iteration {
 
     /// Waits for all workers, and for what was given out.
     fn end(self) {
-        assert!(self.workers.join(None).unwrap());
+        assert!(self.flow.join(None).unwrap());
         drop(self.taken);
     }
 }
