@@ -7,8 +7,7 @@ use atds_format::{ByteSource, Completion, ReadBuffer};
 
 use crate::block::Block;
 use crate::memory::Lease;
-use crate::pieces::{Join, PieceBatch};
-use crate::planner::BatchPlan;
+use crate::pieces::{Join, Piece};
 use crate::watch::{READ, What};
 
 /// An op in the queue, or one that has started.
@@ -28,17 +27,8 @@ pub(crate) struct Queued {
 pub(crate) enum Op {
     /// Prepares blocks that later ops read.
     Prepare(Vec<EarlyBlock>),
-    /// Makes consecutive batches.
-    Batches {
-        /// The number of the first batch.
-        first: u64,
-        plans: Vec<BatchPlan>,
-    },
-    /// Makes one piece of a large batch.
-    Piece {
-        batch: Arc<PieceBatch>,
-        piece: usize,
-    },
+    /// Makes consecutive batches, or one piece of a large batch.
+    Make(Vec<Piece>),
 }
 
 /// A block that is prepared before the ops that read it.
@@ -80,20 +70,11 @@ pub(crate) enum Work {
 }
 
 impl Op {
-    /// What it makes, in batches or pieces of them.
-    pub(crate) fn plans(&self) -> &[BatchPlan] {
+    /// What it makes.
+    pub(crate) fn pieces(&self) -> &[Piece] {
         match self {
             Op::Prepare(_) => &[],
-            Op::Batches { plans, .. } => plans,
-            Op::Piece { batch, piece } => &batch.pieces[*piece..=*piece],
-        }
-    }
-
-    /// The batches that it is the first op of.
-    pub(crate) fn begins(&self) -> &[BatchPlan] {
-        match self {
-            Op::Piece { piece: 1.., .. } => &[],
-            _ => self.plans(),
+            Op::Make(pieces) => pieces,
         }
     }
 }
@@ -102,7 +83,7 @@ impl Queued {
     pub(crate) fn new(seq: u64, op: Op, is_alone: bool) -> Self {
         Queued {
             seq,
-            rows: op.plans().iter().map(|plan| plan.rows).sum(),
+            rows: op.pieces().iter().map(|piece| piece.plan().rows).sum(),
             op,
             is_alone,
         }

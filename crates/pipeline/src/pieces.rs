@@ -11,7 +11,6 @@ use crate::builders::Builders;
 use crate::decode::Written;
 use crate::flow::Denied;
 use crate::memory::Lease;
-use crate::ops::Op;
 use crate::planner::{BatchPlan, BlockRead, WindowSize};
 use crate::sync::{Mutex, MutexGuard};
 use crate::{Error, delays};
@@ -26,6 +25,19 @@ pub(crate) struct PieceBatch {
     /// Number of rows before the first bad one, which are made, and its error.
     bad: Option<(u64, Error)>,
     state: Mutex<State>,
+}
+
+/// A piece of a batch, which an op makes: mostly all of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece {
+    pub(crate) batch: Arc<PieceBatch>,
+    pub(crate) number: usize,
+}
+
+impl Piece {
+    pub(crate) fn plan(&self) -> &BatchPlan {
+        &self.batch.pieces[self.number]
+    }
 }
 
 #[derive(Debug, Default)]
@@ -100,6 +112,11 @@ impl PieceBatch {
         }
     }
 
+    /// Whether several ops make the batch.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.pieces.len() > 1
+    }
+
     /// All rows as one plan.
     pub(crate) fn plan(&self) -> BatchPlan {
         BatchPlan {
@@ -109,12 +126,12 @@ impl PieceBatch {
         }
     }
 
-    /// An op that makes the whole batch.
+    /// The whole batch in one piece.
     #[cold]
-    pub(crate) fn again(&self) -> Op {
-        Op::Batches {
-            first: self.number,
-            plans: vec![self.plan()],
+    pub(crate) fn again(&self) -> Piece {
+        Piece {
+            batch: Arc::new(PieceBatch::new(self.number, vec![self.plan()])),
+            number: 0,
         }
     }
 

@@ -12,7 +12,7 @@ use crate::block::Payload;
 use crate::error::Stop;
 use crate::flow::Flow;
 use crate::ops::{EarlyBlock, Op};
-use crate::pieces::PieceBatch;
+use crate::pieces::{Piece, PieceBatch};
 use crate::planner::{BatchPlan, BlockRead, WindowSize};
 use crate::tuning::{
     ALIGNED_OP_TIME, FIRST_PIECE_ROWS, LARGE_BATCH_TIME, MOST_APART, PIECE_TIME, WAKE_TIME, op_time,
@@ -279,19 +279,27 @@ impl Sequence {
             self.end_group()?;
         }
         self.note_unqueued();
-        let mut plans = delayed.plans;
-        if plans.len() == 1
-            && let Some(plan) = plans.pop()
-        {
-            let mut pieces = self.pieces(plan);
-            if pieces.len() > 1 {
-                return self.queue_pieces(pieces);
-            }
-            plans.append(&mut pieces);
+        let (first, count) = (self.queued, delayed.plans.len());
+        let mut pieces = Vec::with_capacity(count);
+        for (number, plan) in (first..).zip(delayed.plans) {
+            let cut = if count == 1 {
+                self.pieces(plan)
+            } else {
+                vec![plan]
+            };
+            let batch = Arc::new(PieceBatch::new(number, cut));
+            pieces.extend((0..batch.pieces.len()).map(|number| {
+                let batch = batch.clone();
+                Piece { batch, number }
+            }));
         }
-        let first = self.queued;
-        self.queued += plans.len() as u64;
-        self.flow.push(Op::Batches { first, plans })
+        self.queued += count as u64;
+        match pieces.len() > count {
+            true => self
+                .flow
+                .push_all(pieces.into_iter().map(|piece| Op::Make(vec![piece]))),
+            false => self.flow.push(Op::Make(pieces)),
+        }
     }
 }
 
@@ -351,17 +359,6 @@ impl Sequence {
             true => 1,
             false => (plan.rows / FIRST_PIECE_ROWS).clamp(1, most),
         }
-    }
-
-    fn queue_pieces(&mut self, pieces: Vec<BatchPlan>) -> Result<(), Stop> {
-        let number = self.queued;
-        self.queued += 1;
-        let count = pieces.len();
-        let batch = Arc::new(PieceBatch::new(number, pieces));
-        self.flow.push_all((0..count).map(|piece| {
-            let batch = batch.clone();
-            Op::Piece { batch, piece }
-        }))
     }
 }
 

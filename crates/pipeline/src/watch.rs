@@ -9,6 +9,7 @@ use atds_format::Location;
 
 use crate::block::Block;
 use crate::ops::{Op, Queued};
+use crate::pieces::Piece;
 use crate::trace::{Event, Trace};
 
 /// The numbers of the threads of an iteration. Worker 0 and the others follow.
@@ -108,7 +109,10 @@ impl What {
 
     pub(crate) fn op(queued: &Queued) -> Self {
         let rows = ("rows", queued.rows);
-        let what = match &queued.op {
+        let Piece {
+            batch,
+            number: piece,
+        } = match &queued.op {
             Op::Prepare(blocks) => {
                 let bytes = blocks.iter().map(|early| early.block.payload.bytes).sum();
                 // A group has a block.
@@ -116,18 +120,25 @@ impl What {
                     .with(&[("blocks", blocks.len() as u64), ("bytes", bytes)])
                     .in_block(&blocks[0].block);
             }
-            Op::Batches { first, plans } => What::new("batches", "op", "makes")
-                .with(&[("batch", *first), ("batches", plans.len() as u64), rows])
+            Op::Make(pieces) => &pieces[0],
+        };
+        let number = ("batch", batch.number);
+        let what = match batch.pieces.len() as u64 {
+            1 => What::new("batches", "op", "makes")
+                .with(&[number, ("batches", queued.op.pieces().len() as u64), rows])
                 .with(if queued.is_alone {
                     &[("again", 1)]
                 } else {
                     &[]
                 }),
-            Op::Piece { batch, piece } => What::new("piece", "op", "makes")
-                .with(&[("piece", *piece as u64), ("batch", batch.number)])
-                .with(&[("pieces", batch.pieces.len() as u64), rows]),
+            pieces => What::new("piece", "op", "makes").with(&[
+                ("piece", *piece as u64),
+                number,
+                ("pieces", pieces),
+                rows,
+            ]),
         };
-        match queued.op.plans()[0].reads.first() {
+        match batch.pieces[*piece].reads.first() {
             Some(first) => what.in_block(&first.block),
             None => what,
         }

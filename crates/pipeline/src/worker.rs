@@ -1,5 +1,6 @@
 //! A worker: takes ops, and makes batches.
 
+use std::iter;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -14,8 +15,7 @@ use crate::delays;
 use crate::flow::{Denied, Finished, Flow};
 use crate::need::Need;
 use crate::ops::{Op, Queued, Work};
-use crate::pieces::{Join, Made, PieceBatch};
-use crate::planner::BatchPlan;
+use crate::pieces::{Join, Made, Piece, PieceBatch};
 use crate::sync::Instant;
 use crate::tuning::{COUNTED_BYTES, JOIN_BYTES, KEPT_SHARE, WAKE_TIME};
 use crate::watch::{JOIN, What};
@@ -86,12 +86,7 @@ impl Worker {
                     self.prepare_early(&blocks);
                     None
                 }
-                Op::Batches { first, plans } => self.make_batches(seq, first, plans, &mut account),
-                Op::Piece { batch, piece } => {
-                    let first_seq = seq - piece as u64;
-                    let done = self.make_piece(first_seq, &batch, piece, &mut account);
-                    (done == Err(Denied::Again)).then(|| batch.again())
-                }
+                Op::Make(pieces) => self.make(seq, pieces, &mut account),
             };
             account.clear();
             if let Some(again) = again {
@@ -110,28 +105,18 @@ impl Worker {
         flow.run_again(seq, op);
     }
 
-    /// Makes consecutive batches. Returns the op that is left, if memory is missing.
-    fn make_batches(
-        &mut self,
-        seq: u64,
-        first: u64,
-        plans: Vec<BatchPlan>,
-        account: &mut Account,
-    ) -> Option<Op> {
-        let mut plans = plans.into_iter();
-        for number in first.. {
-            let plan = plans.next()?;
+    /// Makes consecutive batches, or a piece of one. Returns the op that is left, if memory is missing.
+    fn make(&mut self, seq: u64, pieces: Vec<Piece>, account: &mut Account) -> Option<Op> {
+        let mut pieces = pieces.into_iter();
+        while let Some(Piece { batch, number }) = pieces.next() {
             if self.flow.is_stopped() {
                 return None;
             }
-            let batch = Arc::new(PieceBatch::new(number, vec![plan]));
-            match self.make_piece(seq, &batch, 0, account) {
+            match self.make_piece(seq - number as u64, &batch, number, account) {
                 Ok(()) => {}
                 Err(Denied::Again) => {
-                    return Some(Op::Batches {
-                        first: number,
-                        plans: std::iter::once(batch.plan()).chain(plans).collect(),
-                    });
+                    let again = iter::once(batch.again());
+                    return Some(Op::Make(again.chain(pieces).collect()));
                 }
                 Err(_) => return None,
             }
@@ -260,7 +245,7 @@ impl Worker {
             None => Ok(()),
         });
         if done == Err(Denied::Again) {
-            self.run_again(seq, batch.again());
+            self.run_again(seq, Op::Make(vec![batch.again()]));
         }
     }
 

@@ -47,9 +47,10 @@ impl Flow {
         }
         for op in ops {
             let queued = Queued::new(state.next_seq, op, false);
-            for plan in queued.op.begins() {
+            // The others are of a batch that has begun.
+            for first in queued.op.pieces().iter().filter(|piece| piece.number == 0) {
                 state.batches.push_back(None);
-                state.totals.push_back(plan.window.total);
+                state.totals.push_back(first.plan().window.total);
             }
             state.next_seq += 1;
             state.queue.push_back(queued);

@@ -117,7 +117,9 @@ impl Flow {
                 .min(most),
             // It is not known until the consumer comes back: no more batches than may be ready.
             None => match state.queue.front().map(|first| &first.op) {
-                Some(Op::Batches { .. }) => self.options.prefetch.min(most),
+                Some(Op::Make(pieces)) if !pieces[0].batch.is_cut() => {
+                    self.options.prefetch.min(most)
+                }
                 _ => most,
             },
         }

@@ -270,8 +270,9 @@ impl Flow {
 #[cold]
 fn give_up_pieces(state: &State) {
     for queued in &state.queue {
-        if let Op::Piece { batch, .. } = &queued.op {
-            batch.give_up();
+        let pieces = queued.op.pieces().iter();
+        for piece in pieces.filter(|piece| piece.batch.is_cut()) {
+            piece.batch.give_up();
         }
     }
 }

@@ -30,7 +30,7 @@ fn an_early_prepare_and_its_batches() {
         }]);
         run.flow.push(early).unwrap();
         let plans = plans(1, &[block]);
-        let op = Op::Batches { first: 0, plans };
+        let op = make(0, plans);
         run.flow.push(op).unwrap();
         run.flow.end(None);
         assert_eq!(run.rest(), [1, 2]);

@@ -78,7 +78,7 @@ fn an_error_wakes_all() {
         let planner = loom::thread::spawn(move || {
             // Refused, or dropped after it was queued.
             let plans = plans(1, &[block(&[5], false)]);
-            let op = Op::Batches { first: 2, plans };
+            let op = make(2, plans);
             let _ = flow.push(op);
         });
         let (rows, error) = run.next().unwrap();

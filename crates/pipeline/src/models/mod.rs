@@ -23,6 +23,7 @@ use crate::Options;
 use crate::block::{self, Block, BlockPayload, FileContext};
 use crate::flow::Flow;
 use crate::ops::Op;
+use crate::pieces::{Piece, PieceBatch};
 use crate::planner::{BatchPlan, Planner};
 
 /// Runs `model` in all orders of its threads in which at most `preemptions` times a thread stops that
@@ -149,11 +150,15 @@ fn plans(batch_size: u64, blocks: &[Arc<Block>]) -> Vec<BatchPlan> {
 
 /// An op for each plan.
 fn ops(plans: Vec<BatchPlan>) -> Vec<Op> {
-    let op = |(first, plan)| Op::Batches {
-        first: first as u64,
-        plans: vec![plan],
-    };
+    let op = |(first, plan)| make(first as u64, vec![plan]);
     plans.into_iter().enumerate().map(op).collect()
+}
+
+/// An op that makes batches, of which `first` is the number of the first.
+fn make(first: u64, plans: Vec<BatchPlan>) -> Op {
+    let batches = (first..).zip(plans);
+    let pieces = batches.map(|(number, plan)| PieceBatch::new(number, vec![plan]).again());
+    Op::Make(pieces.collect())
 }
 
 /// An iteration without a planning thread.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::pieces::PieceBatch;
 
 /// Two workers make the batches of two ops, and the consumer takes them in order.
 #[test]
@@ -44,10 +43,7 @@ fn ready_batches_are_limited() {
         let mut run = Iteration::start(&options);
         run.push(ops(plans(1, &[block(&[1, 2], false)])));
         let (first, _) = run.next().unwrap();
-        run.push(vec![Op::Batches {
-            first: 2,
-            plans: plans(1, &[block(&[3], false)]),
-        }]);
+        run.push(vec![make(2, plans(1, &[block(&[3], false)]))]);
         run.flow.end(None);
         assert_eq!(first, [1]);
         assert_eq!(run.rest(), [2, 3]);
@@ -117,11 +113,9 @@ fn workers_make_pieces_of_a_batch() {
         let plan = plans(2, &[block(&[1], false), block(&[2], false)]);
         let pieces = plan.into_iter().flat_map(cut).collect();
         let batch = Arc::new(PieceBatch::new(0, pieces));
-        for piece in 0..2 {
-            let op = Op::Piece {
-                batch: batch.clone(),
-                piece,
-            };
+        for number in 0..2 {
+            let batch = batch.clone();
+            let op = Op::Make(vec![Piece { batch, number }]);
             run.flow.push(op).unwrap();
         }
         drop(batch);
