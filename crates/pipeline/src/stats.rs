@@ -1,5 +1,6 @@
 //! Figures of an iteration, as its threads write them.
 
+use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -83,11 +84,18 @@ impl Stats {
 }
 
 /// Reads the figures of one iteration, from any thread and after the iteration.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct StatsHandle {
     pub(crate) counters: Arc<Counters>,
     /// Its memory does not outlive the iteration.
     pub(crate) flow: Weak<Flow>,
+}
+
+impl fmt::Debug for StatsHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Stats { steps, records, .. } = self.stats();
+        write!(f, "StatsHandle {{ steps: {steps}, records: {records} }}")
+    }
 }
 
 impl StatsHandle {
