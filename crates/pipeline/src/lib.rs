@@ -26,7 +26,6 @@ mod builders;
 mod decode;
 mod pieces;
 mod prepare;
-mod reads;
 mod worker;
 mod workers;
 

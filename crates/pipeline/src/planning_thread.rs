@@ -1,6 +1,5 @@
 //! The planning thread: frames the blocks of files, in the order of an epoch, and plans batches.
 
-mod ahead;
 mod blocks;
 mod payloads;
 mod reads;

@@ -8,12 +8,11 @@ use bytes::Bytes;
 
 use crate::account::Account;
 use crate::block::Block;
-use crate::decode::Failure;
+use crate::decode::{Failure, PlanCursor};
 use crate::flow::Denied;
 use crate::memory::Lease;
 use crate::ops::EarlyBlock;
 use crate::planner::BlockRead;
-use crate::reads::PlanCursor;
 use crate::sync::Instant;
 use crate::watch::FOR_PREPARE;
 use crate::worker::Worker;
@@ -83,28 +82,22 @@ impl Worker {
             return Ok(());
         }
         let mut account = Account::of_shared(&self.flow, is_alone);
-        let done = self.prepare(blocks, &mut account);
-        let done = match done {
-            Ok(prepared) => {
-                for (block, prepared) in blocks.iter().zip(prepared) {
-                    let lease = account.split(prepared.bytes);
-                    let result = prepared.result.map(|(prepared, tally)| {
-                        self.flow.counters.add_tally(&tally);
-                        (prepared, Some(lease))
-                    });
-                    let (size, is_early) = (&block.payload.size, !is_alone);
-                    let early = if is_early { prepared.bytes } else { 0 };
-                    size.early.store(early, Relaxed);
-                    size.working.store(prepared.working, Relaxed);
-                    block.payload.set(result);
-                }
-                Ok(())
+        let done = self.prepare(blocks, &mut account).map(|all| {
+            for (block, prepared) in blocks.iter().zip(all) {
+                let lease = account.split(prepared.bytes);
+                let early = if is_alone { 0 } else { prepared.bytes };
+                let size = &block.payload.size;
+                size.early.store(early, Relaxed);
+                size.working.store(prepared.working, Relaxed);
+                block.payload.set(prepared.result.map(|(prepared, tally)| {
+                    self.flow.counters.add_tally(&tally);
+                    (prepared, Some(lease))
+                }));
             }
-            Err(denied) => {
-                blocks.iter().for_each(|block| block.payload.give_up());
-                Err(denied)
-            }
-        };
+        });
+        if done.is_err() {
+            blocks.iter().for_each(|block| block.payload.give_up());
+        }
         self.flow.notify_prepared();
         done
     }

@@ -123,12 +123,9 @@ impl PlanningThread {
         self.sequence.flush_if_starved()?;
         let (mut parts, mut lease) = (Vec::new(), Lease::none(&self.flow.memory));
         for _ in &*first.ranges {
-            let (part, copied) = self.take_range(file)?;
-            lease.merge(copied);
-            if !part.is_counted {
-                lease.merge(self.payload_lease(file, part.bytes.len() as u64)?);
-            }
-            parts.push(part.bytes);
+            let (part, more) = self.take_range(file)?;
+            lease.merge(more);
+            parts.push(part);
         }
         let parts = file.blocks.payload(&first.framed.desc, parts);
         let parts = parts.map_err(|error| Error::of_format(error, &file.location))?;
