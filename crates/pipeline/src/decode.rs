@@ -17,10 +17,7 @@ use crate::worker::Worker;
 
 /// The first row of a batch that is not made, and why.
 #[derive(Debug)]
-pub(crate) struct Failed {
-    pub(crate) row: u64,
-    pub(crate) why: Failure,
-}
+pub(crate) struct Failed(pub(crate) u64, pub(crate) Failure);
 
 /// Why a record is not read.
 #[derive(Debug)]
@@ -45,8 +42,7 @@ impl From<Error> for Failure {
 
 impl From<Denied> for Failed {
     fn from(denied: Denied) -> Self {
-        let why = Failure::Denied(denied);
-        Failed { row: 0, why }
+        Failed(0, denied.into())
     }
 }
 
@@ -99,14 +95,11 @@ impl Worker {
             );
             // An error at the end of a block is of its last record.
             let row = last.min(slots.batch_row() as u64);
-            done.map_err(|why| Failed { row, why })?;
+            done.map_err(|why| Failed(row, why))?;
         }
         made.written.variable = growth.written(slots);
         let held = account.hold_batch(growth.held(slots));
-        held.map_err(|denied| Failed {
-            row: slots.batch_row() as u64,
-            why: denied.into(),
-        })
+        held.map_err(|denied| Failed(slots.batch_row() as u64, denied.into()))
     }
 
     /// Decodes `records` records of a block.

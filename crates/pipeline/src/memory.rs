@@ -21,9 +21,11 @@ use crate::tuning::AHEAD_SHARE;
 pub(crate) struct Memory {
     limit: u64,
     held: AtomicU64,
-    peak: atomic::AtomicU64,
+    /// The most bytes that were held at a time.
+    pub(crate) peak: atomic::AtomicU64,
     early: AtomicU64,
-    window_peak: atomic::AtomicU64,
+    /// The most bytes that a window needs.
+    pub(crate) window_peak: atomic::AtomicU64,
     /// Whether nothing is kept for reuse.
     is_scarce: AtomicBool,
     caches: Mutex<Vec<Weak<dyn Cache>>>,
@@ -88,21 +90,6 @@ impl Memory {
 
     pub(crate) fn left(&self) -> u64 {
         self.limit.saturating_sub(self.held())
-    }
-
-    /// The most bytes that were held at a time.
-    pub(crate) fn peak(&self) -> u64 {
-        self.peak.load(Relaxed)
-    }
-
-    /// The most bytes of a window.
-    pub(crate) fn window_peak(&self) -> u64 {
-        self.window_peak.load(Relaxed)
-    }
-
-    /// Notes that a window needs `bytes` bytes.
-    pub(crate) fn note_window(&self, bytes: u64) {
-        self.window_peak.fetch_max(bytes, Relaxed);
     }
 
     /// Has `cache` be cleared where memory is missing.

@@ -59,7 +59,7 @@ impl Windows {
     pub(crate) fn pass(&mut self, need: &Need, memory: &Memory) -> Result<(), Error> {
         self.prepared = self.prepared.saturating_sub(need.left) + need.begun;
         let window = need.window.saturating_add(self.prepared);
-        memory.note_window(window);
+        memory.window_peak.fetch_max(window, Relaxed);
         let needed = window.saturating_add(need.own);
         self.prepared = self.prepared.saturating_sub(need.ended);
         match needed > memory.batch_limit() || need.is_exceeded {

@@ -165,7 +165,6 @@ impl Batches {
             pool: ReadPool::new(flow.memory.clone()),
             planner: Planner::new(options),
             sequence: Sequence::new(flow.clone()),
-            fixed_row_bytes: spec.fixed_row_bytes(),
             read_size: options.read_size as u64,
         };
         let begun = flow.begin("atds-planner", move |_| planning.run(epochs));

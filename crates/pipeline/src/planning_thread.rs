@@ -31,8 +31,6 @@ pub(crate) struct PlanningThread {
     pub(crate) pool: Arc<ReadPool>,
     pub(crate) planner: Planner,
     pub(crate) sequence: Sequence,
-    /// Bytes of a row in columns of fixed size.
-    pub(crate) fixed_row_bytes: u64,
     /// Bytes of a read.
     pub(crate) read_size: u64,
 }
@@ -48,10 +46,8 @@ impl PlanningThread {
             Err(Stop::Failed(error)) => Some(error),
             Ok(()) => None,
         };
-        match self.sequence.flush() {
-            Ok(()) => self.flow.end(error),
-            Err(Stop::Cancelled) => {}
-            Err(Stop::Failed(error)) => self.flow.end(Some(error)),
+        if self.sequence.flush().is_ok() {
+            self.flow.end(error);
         }
     }
 
@@ -204,7 +200,9 @@ impl PlanningThread {
         let rows = block.records.min(self.flow.options.batch_size as u64);
         // Where records take no bytes, the payload does not end before a false count does.
         let has_empty = context.decoder.most_records(0) > 0;
-        if has_empty || rows.saturating_mul(self.fixed_row_bytes) > DOUBTFUL_BATCH_BYTES {
+        if has_empty
+            || rows.saturating_mul(self.flow.builders.fixed_row_bytes) > DOUBTFUL_BATCH_BYTES
+        {
             block.check_count()?;
         }
         if desc.records == 0 {

@@ -198,9 +198,9 @@ impl Counters {
             schedule: self
                 .costs
                 .schedule(threads, op_time, self.batch_rows, stats.pace),
-            memory_peak: self.memory.peak(),
+            memory_peak: self.memory.peak.load(Relaxed),
             memory_limit: self.memory.limit(),
-            window_peak: self.memory.window_peak(),
+            window_peak: self.memory.window_peak.load(Relaxed),
             ..stats
         }
     }

@@ -90,19 +90,11 @@ impl Worker {
             };
             account.clear();
             if let Some(again) = again {
-                self.run_again(seq, again);
+                flow.run_again(seq, again);
             }
             drop(account);
             flow.finish_op();
         }
-    }
-
-    /// Has an op that gave back what it made run again when no other does.
-    #[cold]
-    fn run_again(&self, seq: u64, op: Op) {
-        let flow = &self.flow;
-        flow.counters.note(|stats| stats.repeated_ops += 1);
-        flow.run_again(seq, op);
     }
 
     /// Makes consecutive batches, or a piece of one. Returns the op that is left, if memory is missing.
@@ -150,7 +142,7 @@ impl Worker {
                     finished => finished?.flatten(),
                 }
             }
-            Err(Failed { row, why }) => match why {
+            Err(Failed(row, why)) => match why {
                 Failure::Denied(Denied::Exceeded) => Some(self.exceeded(batch, row, account)),
                 Failure::Denied(denied) => return Err(denied),
                 Failure::Error(error) => {
@@ -181,10 +173,7 @@ impl Worker {
         account: &mut Account,
     ) -> Result<(bool, Option<Join>), Failed> {
         let made = match self.decode_piece(batch, piece, account) {
-            Err(Failed {
-                why: Failure::Denied(Denied::Again),
-                ..
-            }) => None,
+            Err(Failed(_, Failure::Denied(Denied::Again))) => None,
             made => Some(made?),
         };
         let is_made = made.is_some();
@@ -193,8 +182,7 @@ impl Worker {
         };
         let failed = made.failed.take();
         if let Some((row, error)) = failed.or_else(|| disagreement(&builder, batch)) {
-            let why = Failure::Error(error);
-            return Err(Failed { row, why });
+            return Err(Failed(row, error.into()));
         }
         made.written.padded = builder.padded_bytes();
         // What one piece has written is not copied.
@@ -227,10 +215,7 @@ impl Worker {
         let mut made = Made::new(account.split_batch());
         let decoded = slots.with(|slots| self.decode(plan, rows, slots, account, &mut made));
         match decoded {
-            Err(Failed {
-                row,
-                why: Failure::Error(error),
-            }) => made.failed = Some((row, error)),
+            Err(Failed(row, Failure::Error(error))) => made.failed = Some((row, error)),
             decoded => decoded?,
         }
         made.lease.merge(account.split_batch());
@@ -245,7 +230,7 @@ impl Worker {
             None => Ok(()),
         });
         if done == Err(Denied::Again) {
-            self.run_again(seq, Op::Make(vec![batch.again()]));
+            self.flow.run_again(seq, Op::Make(vec![batch.again()]));
         }
     }
 

@@ -194,7 +194,9 @@ impl Flow {
 
     /// Puts an op that has given back what it made before all that have not started. It starts when no
     /// other runs: the end of the op that ran until now finds a worker for it.
+    #[cold]
     pub(crate) fn run_again(&self, seq: u64, op: Op) {
+        self.counters.note(|stats| stats.repeated_ops += 1);
         let mut state = self.lock();
         if self.is_stopped() || state.has_failed {
             return;
