@@ -26,7 +26,6 @@ pub(crate) struct Account {
 
 impl Account {
     pub(crate) fn new(flow: Arc<Flow>, lease: Lease, is_alone: bool) -> Self {
-        flow.watch.set_leased(lease.bytes());
         Account {
             flow,
             lease,
@@ -42,15 +41,10 @@ impl Account {
     /// An account of payloads that other ops read, too. An op that is not alone uses what there is for
     /// what is made early.
     pub(crate) fn of_shared(flow: &Arc<Flow>, is_alone: bool) -> Self {
+        let lease = Lease::none(&flow.memory);
         Account {
-            flow: flow.clone(),
-            lease: Lease::none(&flow.memory),
-            is_alone,
             is_shared: true,
-            used: 0,
-            batch: 0,
-            split: 0,
-            most: 0,
+            ..Account::new(flow.clone(), lease, is_alone)
         }
     }
 

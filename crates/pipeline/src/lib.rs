@@ -1,39 +1,52 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
-// The life of a batch, file by file. DESIGN.md says why no thread waits for ever.
-//
-// An iteration begins: what it is asked for, its threads, the iterator that gives batches out.
+// In the order in which data passes them. DESIGN.md says why no thread waits for ever.
+
+// What is read, and how; an iteration, and the iterator that gives batches out.
 mod files;
 mod pipeline;
 
-// The planning thread frames blocks. It fetches bytes, and leaves reads of local files to workers.
-mod block;
+// The planning thread: bytes become blocks.
 mod planning_thread;
+
 mod read_pool;
+
 mod slice;
 
-// It plans batches: which records of which blocks. It makes ops of them, and queues these in order.
-mod ops;
+mod block;
+
+// It plans batches, which records of which blocks; makes ops of them, and queues these in order.
 mod planner;
+
 mod sequence;
+
+mod ops;
 
 // All threads meet here: the queue of ops, the finished batches in order, all waiting.
 mod flow;
 
-// Workers take ops. They prepare blocks, and decode records into the rows of a piece of a batch.
-mod builders;
-mod decode;
-mod pieces;
-mod prepare;
-mod worker;
 mod workers;
 
+// Workers take ops. They prepare blocks, and decode records into the rows of a piece of a batch.
+mod worker;
+
+mod prepare;
+
+mod decode;
+
+mod pieces;
+
+mod builders;
+
 // The memory that all of it takes: leases, the account of an op, and what a batch needs at least.
-mod account;
-mod measure;
 mod memory;
+
+mod account;
+
 mod need;
+
+mod measure;
 
 // For all of them.
 mod delays;
@@ -43,8 +56,9 @@ mod sync;
 mod tuning;
 
 // For who looks on: what each thread does, and traces of it.
-mod trace;
 mod watch;
+
+mod trace;
 
 #[cfg(all(test, loom))]
 mod models;

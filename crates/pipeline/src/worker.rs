@@ -76,6 +76,7 @@ impl Worker {
                 Work::Op(queued, lease) => (queued, lease),
             };
             let _working = flow.watch.begin(What::op(&queued));
+            flow.watch.set_leased(lease.bytes());
             self.woken = Instant::now();
             let Queued {
                 seq, op, is_alone, ..

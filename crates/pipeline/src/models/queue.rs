@@ -57,7 +57,7 @@ fn a_worker_reads() {
     use atds_format::{Access, ByteSource, Completion, ReadBuffer};
 
     use crate::ops::FileRead;
-    use crate::sync::Condvar;
+    use crate::sync::{Condvar, Mutex};
 
     #[derive(Debug)]
     struct Source(Location);
