@@ -22,6 +22,7 @@ use crate::read_pool::ReadPool;
 use crate::sequence::Sequence;
 use crate::slice::{FilePart, overlap};
 use crate::tuning::{COUNTED_BYTES, DOUBTFUL_BATCH_BYTES};
+use crate::watch::PLANNER;
 use crate::{Error, ErrorKind};
 
 /// The planning thread's state.
@@ -40,7 +41,7 @@ impl PlanningThread {
     pub(crate) fn run(mut self, epochs: impl Iterator<Item = u64>) {
         delays::begin(self.flow.options.delays, 1000);
         let flow = self.flow.clone();
-        let _running = flow.watch.planner();
+        let _running = flow.watch.thread(PLANNER, "frames and plans");
         let error = match self.epochs(epochs) {
             Err(Stop::Cancelled) => return,
             Err(Stop::Failed(error)) => Some(error),

@@ -9,12 +9,11 @@ use atds_format::Location;
 
 use crate::block::Block;
 use crate::ops::{Op, Queued};
-use crate::pieces::Piece;
 use crate::trace::{Event, Trace};
 
 /// The numbers of the threads of an iteration. Worker 0 and the others follow.
 pub(crate) const CONSUMER: usize = 0;
-const PLANNER: usize = 1;
+pub(crate) const PLANNER: usize = 1;
 pub(crate) const FIRST_WORKER: usize = 2;
 
 /// Events of a thread that are written together.
@@ -61,25 +60,15 @@ pub(crate) struct What {
 pub(crate) const JOIN: What = What::new("join", "join", "lays columns end to end of");
 pub(crate) const OPEN: What = What::new("open", "read", "opens");
 pub(crate) const READ: What = What::new("read", "read", "reads");
-pub(crate) const FOR_BATCH: What = What::new("wait for a batch", "wait", "waits for");
-pub(crate) const FOR_BYTES: What = What::new("wait for bytes", "wait", "waits for bytes from");
-pub(crate) const FOR_EARLIER: What = What::new(
-    "wait for earlier batches",
-    "wait",
-    "waits for the batches before its",
-);
-pub(crate) const FOR_MEMORY: What = What::new("wait for memory", "wait", "waits for memory");
-pub(crate) const FOR_OP: What = What::new("wait for an op", "wait", "waits for an op");
-pub(crate) const FOR_PREPARE: What = What::new(
-    "wait for a prepare",
-    "wait",
-    "waits until another worker has prepared",
-);
-pub(crate) const FOR_ROOM: What = What::new(
-    "wait for room",
-    "wait",
-    "waits for room in the queue of ops",
-);
+pub(crate) const FOR_BATCH: What = What::wait("wait for a batch", "waits for");
+pub(crate) const FOR_BYTES: What = What::wait("wait for bytes", "waits for bytes from");
+pub(crate) const FOR_EARLIER: What =
+    What::wait("wait for earlier batches", "waits for those before its");
+pub(crate) const FOR_MEMORY: What = What::wait("wait for memory", "waits for memory");
+pub(crate) const FOR_OP: What = What::wait("wait for an op", "waits for an op");
+pub(crate) const FOR_PREPARE: What =
+    What::wait("wait for a prepare", "waits until another has prepared");
+pub(crate) const FOR_ROOM: What = What::wait("wait for room", "waits for room in the queue of ops");
 
 impl What {
     const fn new(name: &'static str, category: &'static str, text: &'static str) -> Self {
@@ -90,6 +79,10 @@ impl What {
             numbers: Vec::new(),
             file: None,
         }
+    }
+
+    const fn wait(name: &'static str, text: &'static str) -> Self {
+        What::new(name, "wait", text)
     }
 
     pub(crate) fn with(mut self, numbers: &[(&'static str, u64)]) -> Self {
@@ -108,11 +101,7 @@ impl What {
     }
 
     pub(crate) fn op(queued: &Queued) -> Self {
-        let rows = ("rows", queued.rows);
-        let Piece {
-            batch,
-            number: piece,
-        } = match &queued.op {
+        let pieces = match &queued.op {
             Op::Prepare(blocks) => {
                 let bytes = blocks.iter().map(|early| early.block.payload.bytes).sum();
                 // A group has a block.
@@ -120,25 +109,25 @@ impl What {
                     .with(&[("blocks", blocks.len() as u64), ("bytes", bytes)])
                     .in_block(&blocks[0].block);
             }
-            Op::Make(pieces) => &pieces[0],
+            Op::Make(pieces) => pieces,
         };
-        let number = ("batch", batch.number);
+        let (piece, batch) = (pieces[0].number as u64, &pieces[0].batch);
+        let of_batch = [("batch", batch.number)];
+        let again: &[_] = if queued.is_alone {
+            &[("again", 1)]
+        } else {
+            &[]
+        };
         let what = match batch.pieces.len() as u64 {
             1 => What::new("batches", "op", "makes")
-                .with(&[number, ("batches", queued.op.pieces().len() as u64), rows])
-                .with(if queued.is_alone {
-                    &[("again", 1)]
-                } else {
-                    &[]
-                }),
-            pieces => What::new("piece", "op", "makes").with(&[
-                ("piece", *piece as u64),
-                number,
-                ("pieces", pieces),
-                rows,
-            ]),
+                .with(&of_batch)
+                .with(&[("batches", pieces.len() as u64)]),
+            pieces => What::new("piece", "op", "makes")
+                .with(&[("piece", piece), of_batch[0]])
+                .with(&[("pieces", pieces)]),
         };
-        match batch.pieces[*piece].reads.first() {
+        let what = what.with(&[("rows", queued.rows)]).with(again);
+        match pieces[0].plan().reads.first() {
             Some(first) => what.in_block(&first.block),
             None => what,
         }
@@ -171,17 +160,10 @@ impl Watch {
         watch
     }
 
-    /// Says that this thread is the planning thread, until the result is dropped.
-    pub(crate) fn planner(&self) -> Span<'_> {
-        NUMBER.set(PLANNER);
-        self.run(PLANNER, "frames and plans");
-        Span(self)
-    }
-
-    /// Says that this thread is worker `worker`, until the result is dropped.
-    pub(crate) fn worker(&self, worker: usize) -> Span<'_> {
-        NUMBER.set(FIRST_WORKER + worker);
-        self.run(FIRST_WORKER + worker, "looks for an op");
+    /// Says that this thread has the number `number`, and `runs`, until the result is dropped.
+    pub(crate) fn thread(&self, number: usize, runs: &'static str) -> Span<'_> {
+        NUMBER.set(number);
+        self.run(number, runs);
         Span(self)
     }
 

@@ -18,7 +18,7 @@ use crate::ops::{Op, Queued, Work};
 use crate::pieces::{Join, Made, Piece, PieceBatch};
 use crate::sync::Instant;
 use crate::tuning::{COUNTED_BYTES, JOIN_BYTES, KEPT_SHARE, WAKE_TIME};
-use crate::watch::{JOIN, What};
+use crate::watch::{FIRST_WORKER, JOIN, What};
 
 /// A worker's state, which it keeps from one op to the next.
 pub(crate) struct Worker {
@@ -57,7 +57,8 @@ impl Worker {
     /// Runs reads, joins and ops until there are no more.
     pub(crate) fn run(mut self) {
         let flow = self.flow.clone();
-        let _running = flow.watch.worker(self.number);
+        let number = FIRST_WORKER + self.number;
+        let _running = flow.watch.thread(number, "looks for an op");
         flow.begin_worker(self.number);
         delays::begin(flow.options.delays, 1 + self.number);
         while let Some(work) = flow.next_work(self.number) {
