@@ -5,10 +5,11 @@
 //! seed, epoch and stream; not on threads, time or memory. An error ends it early.
 
 use std::collections::VecDeque;
+use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
-use atds_shuffle::{Stream, Window, window_target};
+use atds_shuffle::{Window, window_target};
 
 use crate::Options;
 use crate::block::{Block, PreparedSize};
@@ -84,8 +85,6 @@ enum Order {
 #[derive(Debug)]
 struct Shuffled {
     window: Window,
-    seed: u64,
-    stream: Stream,
     /// The blocks, by their slots of the window.
     slots: Vec<Option<Slot>>,
 }
@@ -125,10 +124,9 @@ impl Slot {
 }
 
 impl Planner {
-    /// A planner at the start of epoch 0.
+    /// A planner before the first epoch.
     pub(crate) fn new(options: &Options) -> Self {
         let batch_size = options.batch_size as u64;
-        let (seed, stream) = (options.seed, options.stream);
         Planner {
             batch_size,
             drop_remainder: options.drop_remainder,
@@ -136,28 +134,23 @@ impl Planner {
             records: 0,
             drawn: 0,
             window: WindowSize::default(),
-            order: match options.is_shuffled() {
-                false => Order::InOrder(VecDeque::new()),
-                true => Order::Shuffled(Box::new(Shuffled {
-                    window: Window::new(seed, 0, stream),
-                    seed,
-                    stream,
-                    slots: Vec::new(),
-                })),
-            },
+            order: Order::InOrder(VecDeque::new()),
         }
     }
 
     /// Begins an epoch with an empty window.
-    pub(crate) fn begin_epoch(&mut self, epoch: u64) {
-        self.records = 0;
-        self.drawn = 0;
-        let left: Vec<Slot> = match &mut self.order {
-            Order::InOrder(slots) => slots.drain(..).collect(),
-            Order::Shuffled(shuffled) => {
-                shuffled.window = Window::new(shuffled.seed, epoch, shuffled.stream);
-                shuffled.slots.drain(..).flatten().collect()
-            }
+    pub(crate) fn begin_epoch(&mut self, options: &Options, epoch: u64) {
+        (self.records, self.drawn) = (0, 0);
+        let order = match options.is_shuffled() {
+            true => Order::Shuffled(Box::new(Shuffled {
+                window: Window::new(options.seed, epoch, options.stream),
+                slots: Vec::new(),
+            })),
+            false => Order::InOrder(VecDeque::new()),
+        };
+        let left: Vec<Slot> = match mem::replace(&mut self.order, order) {
+            Order::InOrder(slots) => slots.into(),
+            Order::Shuffled(shuffled) => shuffled.slots.into_iter().flatten().collect(),
         };
         for slot in left {
             let Slot { unread, is_shared } = slot;
@@ -270,7 +263,7 @@ impl Planner {
         self.records -= rows;
         self.drawn += 1;
         let window = WindowSize {
-            left: std::mem::take(&mut self.window.left),
+            left: mem::take(&mut self.window.left),
             ..self.window
         };
         let reads = match &mut self.order {

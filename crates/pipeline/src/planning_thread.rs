@@ -54,7 +54,7 @@ impl PlanningThread {
 
     fn epochs(&mut self, mut epochs: impl Iterator<Item = u64>) -> Result<(), Stop> {
         while let Some(epoch) = epochs.next() {
-            self.planner.begin_epoch(epoch);
+            self.planner.begin_epoch(&self.flow.options, epoch);
             let framed = self.epoch(epoch);
             match &framed {
                 Err(Stop::Cancelled) => return framed,
@@ -237,10 +237,9 @@ impl PlanningThread {
     /// An error if a block without records has bytes of records.
     fn check_empty(&mut self, file: &File, block: &Block) -> Result<(), Stop> {
         let parts = block.payload.parts();
-        let working = block.file.decoder.working_bytes(&parts);
-        let _lease = self.lease(file, working)?;
-        let mut jobs = [PrepareJob::new(&parts, COUNTED_BYTES as usize)];
         let decoder = &block.file.decoder;
+        let _lease = self.lease(file, decoder.working_bytes(&parts))?;
+        let mut jobs = [PrepareJob::new(&parts, COUNTED_BYTES as usize)];
         decoder.prepare(&mut jobs, &mut Scratch::default());
         let [job] = jobs;
         let check = |(prepared, tally): (Prepared, Tally)| {
