@@ -52,7 +52,7 @@ impl Interface {
     }
 
     /// An option by its name in Python or in the command, with its value if it has one.
-    fn option(self, Given { name, value }: Given<'_>, after: &str) -> String {
+    fn option(self, (name, value): Given<'_>, after: &str) -> String {
         let is_key = || FEATURE_KEYS.split(' ').any(|key| key == name);
         match (self, value) {
             // The subject of a sentence.
@@ -104,12 +104,8 @@ fn argument(name: &str) -> &str {
     }
 }
 
-/// An option in backticks: `` `unit` ``, or `` `dtype="bytes"` ``.
-#[derive(Debug, PartialEq)]
-struct Given<'a> {
-    name: &'a str,
-    value: Option<&'a str>,
-}
+/// An option in backticks, its name and its value: `` `unit` ``, or `` `dtype="bytes"` ``.
+type Given<'a> = (&'a str, Option<&'a str>);
 
 /// The first option in `text`, what is before it and what is after it.
 fn next_option(text: &str) -> Option<(&str, Given<'_>, &str)> {
@@ -129,7 +125,7 @@ fn next_option(text: &str) -> Option<(&str, Given<'_>, &str)> {
             && !text[..open].ends_with(is_word)
             && !text[close + 1..].starts_with(is_word)
         {
-            return Some((&text[..open], Given { name, value }, &text[close + 1..]));
+            return Some((&text[..open], (name, value), &text[close + 1..]));
         }
         // A backtick of the data. The next one may open an option.
         from = close;

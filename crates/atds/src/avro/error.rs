@@ -141,15 +141,13 @@ fn nothing_in(left_out: &[LeftOut]) -> String {
 impl ErrorKind {
     /// The kind of an error in the file at `location`.
     #[cold]
-    pub(crate) fn in_file(self, location: Option<&Location>) -> crate::ErrorKind {
-        match self {
-            ErrorKind::Container(avro_block::ErrorKind::NotAvro { found: None }) => {
-                let name = location.map(|location| Path::new(location.as_os_str()));
-                let found = name.and_then(Found::by_name);
-                ErrorKind::Container(avro_block::ErrorKind::NotAvro { found }).into()
-            }
-            kind => kind.into(),
+    pub(crate) fn in_file(mut self, location: Option<&Location>) -> crate::ErrorKind {
+        if let ErrorKind::Container(avro_block::ErrorKind::NotAvro { found }) = &mut self
+            && let (None, Some(location)) = (&found, location)
+        {
+            *found = Found::by_name(Path::new(location.as_os_str()));
         }
+        self.into()
     }
 }
 

@@ -185,15 +185,10 @@ impl Sample {
 
     /// Replaces the varlen features by the dense ones, and logs it.
     fn apply(self, inferred: &mut Inferred) {
-        let Sample {
-            path,
-            dense,
-            records,
-        } = self;
-        if dense.is_empty() {
+        if self.dense.is_empty() {
             return;
         }
-        let columns = dense.iter().map(|feature| {
+        let columns = self.dense.iter().map(|feature| {
             let shape = match &feature.kind {
                 FeatureKind::Dense { shape, .. } => shape.iter().flatten().collect(),
                 _ => Vec::new(),
@@ -201,14 +196,15 @@ impl Sample {
             format!("{} {shape:?}", quoted(&feature.name))
         });
         log::info!(
-            "{}: inferred as dense, because all lists of the {records} sampled records have \
+            "{}: inferred as dense, because all lists of the {} sampled records have \
              the same length: {}. A longer list, or without a mask a shorter one, will be an \
              error: name such a column in `features`",
-            path.display(),
+            self.path.display(),
+            self.records,
             listed(columns)
         );
-        for feature in dense {
-            let sampled = Sampled::new(&feature.name, feature.expression(), records);
+        for feature in self.dense {
+            let sampled = Sampled::new(&feature.name, feature.expression(), self.records);
             inferred.sampled.push(sampled);
             let mut features = inferred.features.iter_mut();
             if let Some(slot) = features.find(|one| one.name == feature.name) {
