@@ -29,7 +29,7 @@ pub(crate) fn framing(options: &RecordOptions) -> (Limits, TrailingBytes) {
 /// The blocks of an open file, in file order.
 pub(crate) struct FileBlocks {
     pub(crate) path: PathBuf,
-    pub(crate) blocks: BlockReader<Box<dyn io::Read + Send>>,
+    pub(crate) reader: BlockReader<Box<dyn io::Read + Send>>,
     /// The packing of the whole file.
     pub(crate) packing: Option<Packing>,
     pub(crate) decompressor: Decompressor,
@@ -56,7 +56,7 @@ impl FileBlocks {
         decompressor.set_tolerates_checksums(options.tolerate.checksum);
         Ok(FileBlocks {
             path: path.to_owned(),
-            blocks,
+            reader: blocks,
             packing,
             decompressor,
             max_block_bytes: options.max_block_bytes,
@@ -71,7 +71,7 @@ impl FileBlocks {
         let Some(block) = &self.block else {
             return Ok(false);
         };
-        let (codec, data) = (self.blocks.header().codec(), &mut self.data);
+        let (codec, data) = (self.reader.header().codec(), &mut self.data);
         let result =
             self.decompressor
                 .decompress(codec, &block.payload, data, self.max_block_bytes);
@@ -88,17 +88,13 @@ impl FileBlocks {
         error.place.block = self.block.as_ref().map(|block| block.index);
         error
     }
-
-    pub(crate) fn header(&self) -> &Header {
-        self.blocks.header()
-    }
 }
 
 impl Iterator for FileBlocks {
     type Item = Result<Block, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let block = self.blocks.next()?;
+        let block = self.reader.next()?;
         Some(block.map_err(|error| in_file(container(error), &self.path, self.packing)))
     }
 }
@@ -128,7 +124,7 @@ pub(crate) fn read_header(path: &Path, inputs: &OnceInputs) -> Result<Header, Er
         ..RecordOptions::default()
     };
     let blocks = FileBlocks::new(path, reading, &options)?;
-    Ok(blocks.header().clone())
+    Ok(blocks.reader.header().clone())
 }
 
 /// The index of a file's blocks, found without decompressing any; `None` if the whole file is packed. A

@@ -316,7 +316,7 @@ impl Figures {
         let mut blocks = options.blocks(path)?;
         let found = std::fs::metadata(path).map_err(|error| Error::io(error, path))?;
         let mut figures = Figures {
-            header: blocks.header().clone(),
+            header: blocks.reader.header().clone(),
             packing: blocks.packing,
             blocks: 0,
             records: 0,

@@ -124,7 +124,7 @@ impl Records {
         options.check()?;
         let reading = Reading::open(&path, &Stop::default());
         let blocks = FileBlocks::new(&path, reading, options)?;
-        let schema = parse_by(blocks.header().schema(), options.strict);
+        let schema = parse_by(blocks.reader.header().schema(), options.strict);
         Ok(Records {
             schema: Arc::new(schema.map_err(|error| error.in_file(&path))?),
             blocks,
@@ -148,7 +148,7 @@ impl Records {
 
     /// The text of the schema in the file's header.
     pub fn schema_text(&self) -> &str {
-        self.blocks.header().schema()
+        self.blocks.reader.header().schema()
     }
 
     /// The next record as a tree. After an error there are none.
@@ -207,7 +207,7 @@ impl Records {
 
     /// Counts and logs the tolerated faults, at the end of the file.
     fn end(&mut self) {
-        self.tolerated.trailing_file_bytes = self.blocks.blocks.trailing_bytes();
+        self.tolerated.trailing_file_bytes = self.blocks.reader.trailing_bytes();
         self.tolerated.bad_checksums = self.blocks.decompressor.bad_checksums();
         if !self.tolerated.is_empty() {
             let (path, tolerated) = (self.blocks.path.display(), &self.tolerated);

@@ -124,7 +124,7 @@ impl Sample {
     ) -> Result<Sample, Error> {
         let ragged = lists.iter().cloned();
         let features = Features::new(ragged.map(|list| list.with_layout(Layout::Ragged)))?;
-        let schema = Arc::new(parse_text(blocks.header().schema())?);
+        let schema = Arc::new(parse_text(blocks.reader.header().schema())?);
         let plan = Plan::compile(&schema, &features, options.plan)
             .map_err(|error| Error::new(avro::ErrorKind::Plan(Box::new(error))))?;
         let mut builder = BatchBuilder::new(plan.spec().clone());

@@ -80,11 +80,8 @@ pub(crate) struct Reading {
 impl Reading {
     /// Opens the file at `path`. An input that can be read only once gives up at `stop`.
     pub(crate) fn open(path: &Path, stop: &Stop) -> io::Result<Self> {
-        let (file, once) = open_input(path)?;
-        let mut reader: Box<dyn Read + Send> = match once {
-            Some(_) => Box::new(OnceReader::new(file, path, stop)),
-            None => Box::new(file),
-        };
+        let (file, _) = open_input(path)?;
+        let mut reader = OnceReader::new(file, path, stop);
         let mut head = Vec::with_capacity(HEAD);
         reader.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
         let packing = Packing::of_head(&head);

@@ -238,7 +238,7 @@ fn open_at_once(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// Reads an input that can be read only once. A stop ends the read with an error.
+/// Reads a file from its start on. A stop ends the wait for bytes of a pipe with an error.
 pub(crate) struct OnceReader {
     file: File,
     path: PathBuf,
