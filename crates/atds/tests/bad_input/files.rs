@@ -140,15 +140,18 @@ fn a_file_cut_short_between_two_epochs() {
 /// however far the reader is ahead.
 #[test]
 fn a_file_cut_short_while_it_is_read() {
-    for shuffle_blocks in [false, true] {
+    for (shuffle_blocks, inside) in [(false, 0), (false, 20), (true, 0), (true, 20)] {
         let folder = Folder::of_rows(1, 20_000, 10, Codec::Null);
         let dataset = folder.rows(10).prefetch(0).shuffle_blocks(shuffle_blocks);
         // The limit is far below the size of the file, so the reader has not read all of it.
         let mut batches = dataset.memory_limit(20_000).build().unwrap().iter();
         batches.next().unwrap().unwrap();
         let path = folder.join("00.avro");
-        let half = fs::metadata(&path).unwrap().len() / 2;
-        cut(&path, half);
+        let bytes = fs::read(&path).unwrap();
+        let (first, sync) = (&bytes[..bytes.len() / 2], &bytes[bytes.len() - 16..]);
+        // What is left ends where a block ends, or inside one.
+        let end = first.windows(16).rposition(|found| found == sync);
+        cut(&path, (end.unwrap() + 16 - inside) as u64);
         let (ids, error) = read(batches);
         let error = error.unwrap();
         assert!(ids.concat().len() < 20_000);
