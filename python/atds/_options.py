@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 import secrets
 import sys
 from collections.abc import Iterable
@@ -126,3 +127,9 @@ def out_of_bounds(name: str, value: Any) -> str:
     if not isinstance(value, str) or value not in ("error", "drop"):
         raise OptionError(f"{name} must be 'error' or 'drop', not {value!r}")
     return value
+
+
+def ranks_of_machine() -> int:
+    """The number of ranks on this machine, from ``torchrun``'s environment variable."""
+    value = os.environ.get("LOCAL_WORLD_SIZE", "")
+    return max(1, int(value)) if value.isdecimal() else 1

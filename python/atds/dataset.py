@@ -164,11 +164,11 @@ class Dataset:
         self,
         features: Mapping[str, Feature],
         max_threads: int | None = None,
-        processes: int = 1,
+        processes: int | None = None,
         schemas: _native.FileSchemas | None = None,
     ) -> _native.Dataset:
-        """The native data set, with a limit for an automatic number of threads. ``processes`` share
-        the memory that there is by default."""
+        """The native data set, with a limit for an automatic number of threads. ``processes`` (by
+        default the ranks of this machine) share the memory that there is by default."""
         if not self._inputs.is_here():
             refuse(
                 self._inputs,
@@ -185,7 +185,7 @@ class Dataset:
             schemas or _native.FileSchemas.of(self._schemas),
             self._sampled,
             max_threads=max_threads,
-            processes=processes,
+            processes=processes or _options.ranks_of_machine(),
             keep_threads=self._keeps_threads,
         )
         if self._shard is None:

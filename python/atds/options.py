@@ -58,7 +58,8 @@ class PipelineOptions(LenienceOptions, total=False):
             ``error``, or ``drop``, which counts them in the statistics.
         memory_limit: Maximum number of bytes of blocks and batches in each iteration, without the
             batches that were given out; None for a quarter of the memory that the process may use
-            (a container's limit counts), at least 64 MiB and at most 4 GiB.
+            (a container's limit counts), divided among the ranks of this machine
+            (``LOCAL_WORLD_SIZE``), at least 64 MiB and at most 4 GiB.
         mmap: Whether files are mapped into memory rather than read; they must not be written to
             meanwhile.
         strict: Whether the schemas of files must follow Avro's specification: names of letters,

@@ -30,6 +30,10 @@ const MIN_DEFAULT_MEMORY_LIMIT: u64 = 64 << 20;
 pub fn default_memory_limit(processes: usize) -> u64 {
     // Read each time: a fork while another thread filled a static would leave the child waiting.
     let memory = machine::memory(Path::new("/")).unwrap_or(u64::MAX);
+    part_of(memory, processes)
+}
+
+fn part_of(memory: u64, processes: usize) -> u64 {
     let each = memory / MEMORY_SHARE / processes.max(1) as u64;
     each.clamp(MIN_DEFAULT_MEMORY_LIMIT, DEFAULT_MEMORY_LIMIT)
 }
@@ -81,3 +85,24 @@ pub(crate) const HEADER_BUFFER_SIZE: usize = 8 << 10;
 /// Maximum size in bytes of schemas kept while a data set is built, and of schemas with compiled
 /// plans. Thousands of distinct schemas fit; others are read or compiled again when needed.
 pub(crate) const MAX_SCHEMA_BYTES: usize = 32 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_share_a_quarter_of_the_memory() {
+        const GIB: u64 = 1 << 30;
+        for (memory, processes, limit) in [
+            (8 * GIB, 0, 2 * GIB),
+            (8 * GIB, 1, 2 * GIB),
+            (8 * GIB, 4, GIB / 2),
+            (8 * GIB, 1_000, 64 << 20),
+            (GIB / 8, 1, 64 << 20),
+            (64 * GIB, 2, 4 * GIB),
+            (u64::MAX, 1, 4 * GIB),
+        ] {
+            assert_eq!(part_of(memory, processes), limit, "{memory}, {processes}");
+        }
+    }
+}

@@ -216,7 +216,7 @@ class Dataset(IterableDataset[Batch]):
         self._tell_launcher(caller, worker)
         epochs = self._dataset.epochs
         first = self._epochs.begin(self._rank_of_process(), worker, workers, epochs)
-        readers = 1 if caller.dispatcher is not None else ranks.on_this_machine()
+        readers = 1 if caller.dispatcher is not None else _options.ranks_of_machine()
         native = self._of_process(workers * readers)
         own = native.slice(*part.records, self._file_records, rank=share.rank, worker=worker)
         batches = own.epochs(first, epochs)

@@ -46,9 +46,3 @@ def launched() -> tuple[int, int] | None:
     if is_launched and rank.isdecimal() and size.isdecimal() and int(rank) < int(size) > 1:
         return int(rank), int(size)
     return None
-
-
-def on_this_machine() -> int:
-    """The number of ranks on this machine, from ``torchrun``'s environment variable."""
-    value = os.environ.get("LOCAL_WORLD_SIZE", "")
-    return max(1, int(value)) if value.isdecimal() else 1

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod bench;
+#[cfg(target_os = "linux")]
+mod cgroup;
 mod data;
 mod demo;
 mod escapes;
