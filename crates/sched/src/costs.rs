@@ -25,7 +25,7 @@ pub struct Costs {
 impl Costs {
     /// Notes that making `rows` rows of `bytes` bytes took `time`.
     pub fn note_rows(&self, rows: u64, bytes: u64, time: Duration) {
-        blend(&self.record_time, per_1024(nanos(time), rows));
+        blend_time(&self.record_time, per_1024(nanos(time), rows));
         blend(&self.row_bytes, per_1024(bytes, rows));
     }
 
@@ -33,12 +33,12 @@ impl Costs {
     /// takes `prepared` bytes now.
     pub fn note_prepared(&self, bytes: u64, prepared: u64, records: u64, time: Duration) {
         blend(&self.expansion, per_1024(prepared, bytes));
-        blend(&self.prepare_time, per_1024(nanos(time), records));
+        blend_time(&self.prepare_time, per_1024(nanos(time), records));
     }
 
     /// Notes that one thread planned `rows` rows in `time`.
     pub fn note_planned(&self, rows: u64, time: Duration) {
-        blend(&self.planning_time, per_1024(nanos(time), rows));
+        blend_time(&self.planning_time, per_1024(nanos(time), rows));
     }
 
     /// Whether the first batch was measured.
@@ -97,6 +97,14 @@ fn per_1024(amount: u64, units: u64) -> u64 {
     amount.checked_div(units).unwrap_or(0)
 }
 
+/// As [`blend`], for a time: one that is much longer than the average counts as half longer. With more
+/// threads than cores, a thread that loses its core in the middle takes many times as long.
+fn blend_time(average: &AtomicU64, new: u64) {
+    let old = average.load(Relaxed);
+    let most = if old == 0 { new } else { old + old / 2 + 1 };
+    blend(average, new.min(most));
+}
+
 /// Moves an average an eighth of the way to a new value.
 fn blend(average: &AtomicU64, new: u64) {
     let old = average.load(Relaxed);
@@ -105,4 +113,27 @@ fn blend(average: &AtomicU64, new: u64) {
         old => old - old / 8 + new / 8,
     };
     average.store(blended.max(1), Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_that_lose_their_core_hardly_count() {
+        let costs = Costs::default();
+        let note = |time| costs.note_rows(1_000, 0, time);
+        // Each third op takes 20 times as long.
+        for op in 0..100 {
+            let times = if op % 3 == 0 && op > 0 { 20 } else { 1 };
+            note(times * Duration::from_micros(1_000));
+        }
+        let ns = costs.rows_ns(1_000);
+        assert!((1_000_000..2_000_000).contains(&ns), "{ns}");
+        // All that take longer do count.
+        for _ in 0..100 {
+            note(Duration::from_micros(20_000));
+        }
+        assert!(costs.rows_ns(1_000) > 15_000_000);
+    }
 }
