@@ -121,7 +121,10 @@ impl Growth {
             resident_last <= resident + spare + SPARE_RESIDENT,
             "{of}: {means:?}"
         );
-        assert!(last.threads <= warm.threads, "{of}: {self:?}");
+        // Workers start when there is work: on a busy machine, some after the epochs that are compared.
+        // Besides them there are the planning thread, the test's and the harness's.
+        let threads = warm.threads.max(threads as u64 + 3);
+        assert!(last.threads <= threads, "{of}: {self:?}");
     }
 }
 
