@@ -218,8 +218,19 @@ fn no_more_is_allocated_than_the_limit_allows() {
             }
         }
     }
-    // Workers that expect batches as large as the largest all begin one at the same time.
+    // Batches of several pieces that are joined, blocks that are prepared early, reads ahead of them.
     let schema = r#"{"type": "record", "name": "R", "fields": [{"name": "x", "type": "string"}]}"#;
+    for codec in [Codec::Null, Codec::Deflate] {
+        let blocks = (0..64).map(|_| (1_000, text(200).repeat(1_000)));
+        let path = folder.write("x.avro", &container(schema, codec, blocks));
+        for shuffled in [0, 2_048] {
+            let builder = Dataset::builder(&path, 4_096).features([dense.clone()]);
+            let builder = builder.shuffle_buffer_size(shuffled).epochs(2);
+            let of = format!("what fits, in {codec}, shuffled: {shuffled}");
+            assert_eq!(run(builder.threads(Threads::Fixed(16)), LIMIT, &of), None);
+        }
+    }
+    // Workers that expect batches as large as the largest all begin one at the same time.
     let sizes = (0..60).map(|block| if block % 20 == 0 { 24 } else { 1 + block % 3 });
     let blocks = sizes.map(|size| (1, text(size << 18)));
     let path = folder.write("x.avro", &container(schema, Codec::Deflate, blocks));
