@@ -111,7 +111,7 @@ struct Hints {
     /// That of the latest record: mostly, the next read begins there. A record in the upper half, and
     /// where it is; 0 for none.
     latest: AtomicU64,
-    /// The others, in the order of their records; empty with one worker, which needs none.
+    /// The others, in the order of their records; mostly none with one worker, which needs none.
     others: Mutex<Vec<Pos>>,
 }
 
@@ -184,7 +184,8 @@ impl Block {
         }
     }
 
-    /// The nearest known position at or before `record`.
+    /// The nearest known position at or before `record`. If none is near, the caller skips more records: a
+    /// position saves time, and nobody waits for one.
     pub(crate) fn nearest(&self, record: u64) -> Pos {
         if record == 0 {
             return self.start;
@@ -322,9 +323,8 @@ impl Payload {
         is_last
     }
 
-    // Workers.
-
-    /// Has the payload be decoded as it is.
+    /// Has the payload be decoded as it is: the planning thread, for a format that prepares nothing. Such a
+    /// payload has one part.
     pub(crate) fn take_as_it_is(&self) {
         if self.claim() {
             let bytes = lock(&self.parts).0.first().cloned();
@@ -333,6 +333,8 @@ impl Payload {
             let _ = self.prepared.set(Ok((prepared, None)));
         }
     }
+
+    // Workers.
 
     /// The prepared payload, if it is prepared.
     pub(crate) fn prepared(&self) -> Option<Result<&Prepared, &Error>> {

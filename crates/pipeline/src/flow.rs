@@ -5,8 +5,9 @@
 //! started, only one that runs alone waits for memory, and only the consumer can be in its way; others
 //! give back what they made and run again alone. A finished batch waits for those before it. A prepare
 //! waits for no other thread; in an op that runs alone, it may wait for the consumer to take what is
-//! ready. Workers do reads of files, and joins, before ops. The planning thread queues all that it has
-//! planned before it waits for memory.
+//! ready. Workers do reads of files, and joins, before ops, and a join counts as an op that runs. An op's
+//! memory is free before the op has ended. The planning thread queues all that it has planned before it
+//! waits for memory, and each change that frees some wakes it.
 
 mod describe;
 mod planning;
@@ -38,12 +39,13 @@ use crate::{Error, Options, delays};
 /// iteration.
 #[derive(Debug)]
 pub(crate) struct Finished {
-    /// The batch; `None` if the error is in its first row.
+    /// The batch; `None` if the error is in its first row, if a batch with a bad row is dropped, or if it
+    /// does not fit the memory limit.
     pub(crate) batch: Option<Batch>,
     pub(crate) lease: Option<Lease>,
     /// The error that follows the batch.
     pub(crate) error: Option<Error>,
-    /// The memory that the batch and its window need; `None` for an error without a batch.
+    /// The memory that the batch and its window need; `None` for an error of the planning thread.
     pub(crate) need: Option<Need>,
 }
 
@@ -108,6 +110,7 @@ struct State {
     joins: VecDeque<Join>,
     /// The number of the next op in the sequence.
     next_seq: u64,
+    /// Number of ops and joins that run, and of joins that wait to.
     running: usize,
     /// The workers that wait for work. The first is woken first: so the same few workers make the
     /// batches of a slow consumer, and the others sleep.

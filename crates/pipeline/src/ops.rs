@@ -39,7 +39,7 @@ pub(crate) struct EarlyBlock {
     pub(crate) interval: Option<u64>,
 }
 
-/// A read of a local file, which a worker does before any op. The planning thread waits for it.
+/// A read. Those of local files are mostly done by workers, before any op. The planning thread waits for it.
 #[derive(Debug)]
 pub(crate) struct FileRead {
     pub(crate) source: Arc<dyn ByteSource>,

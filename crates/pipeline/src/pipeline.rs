@@ -42,8 +42,9 @@ pub struct Options {
     /// Whether the blocks of a file are read in a random order.
     pub shuffle_blocks: bool,
     /// Number of batches that are finished before the consumer asks for them; 0 counts as 1. While so
-    /// many are ready, no op starts to make more; those that are being made come on top, for each op that
-    /// runs all its batches.
+    /// many are ready, no op starts to make more. A batch is ready when all before it are: those that are
+    /// being made, and those that wait for an earlier one, come on top. They are limited by memory, and
+    /// not in number.
     pub prefetch: usize,
     /// Number of workers; 0 counts as 1.
     pub threads: usize,

@@ -44,7 +44,7 @@ impl BlockRead {
 pub(crate) struct BatchPlan {
     pub(crate) rows: u64,
     pub(crate) reads: Vec<BlockRead>,
-    /// What the window held before.
+    /// What the window held before; nothing for later pieces of a batch.
     pub(crate) window: WindowSize,
 }
 

@@ -204,7 +204,8 @@ impl Sequence {
     /// Queues ops that prepare the blocks which this op is the first to read, and other ops read, too.
     fn prepare_early(&mut self, op: &mut Delayed) -> Result<(), Stop> {
         let payload = |read: &BlockRead| ptr::from_ref::<Payload>(&read.block.payload);
-        // Those that leave the window in this op; a batch reads a block once.
+        // Those that leave the window in this op. If it is the first to read them, too, no other op does.
+        // A batch reads a block once.
         let several = if op.plans.len() > 1 {
             &op.plans[..]
         } else {
@@ -275,7 +276,7 @@ impl Sequence {
 
     fn queue(&mut self, delayed: Delayed) -> Result<(), Stop> {
         if self.delayed.is_empty() {
-            // Perhaps its own blocks.
+            // Perhaps its own blocks. So no group waits where no op does.
             self.end_group()?;
         }
         self.note_unqueued();
@@ -301,9 +302,7 @@ impl Sequence {
             false => self.flow.push(Op::Make(pieces)),
         }
     }
-}
 
-impl Sequence {
     /// Cuts a large batch into pieces, between reads of blocks.
     fn pieces(&self, plan: BatchPlan) -> Vec<BatchPlan> {
         let count = self.piece_count(&plan);

@@ -118,8 +118,8 @@ impl Worker {
         None
     }
 
-    /// Makes a piece of a batch, of which `seq` is the first op. After the last piece, the batch is
-    /// finished. If it has a bad row, the rows before it are decoded once more: an error is rare.
+    /// Makes a piece of a batch, of which `seq` is the first op. After the last piece and its joins, the
+    /// batch is finished. If it has a bad row, the rows before it are decoded once more: an error is rare.
     fn make_piece(
         &mut self,
         seq: u64,

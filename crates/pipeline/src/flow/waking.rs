@@ -100,7 +100,7 @@ impl Flow {
         self.lock().looking -= 1;
     }
 
-    /// Number of workers that the consumer asks for by its pace.
+    /// Number of workers that the consumer asks for by its pace. Notes the most, for statistics.
     pub(super) fn wanted(&self, state: &State) -> usize {
         // Where ops pile up, the planning thread keeps up, whatever was measured of it.
         let is_short = state.queue.len() < self.options.threads;
@@ -115,7 +115,7 @@ impl Flow {
                 .costs
                 .workers_for_pace(self.options.batch_size as u64, pace)
                 .min(most),
-            // It is not known until the consumer comes back: no more batches than may be ready.
+            // It is not known until the consumer comes back: no more ops than batches may be ready.
             None => match state.queue.front().map(|first| &first.op) {
                 Some(Op::Make(pieces)) if !pieces[0].batch.is_cut() => {
                     self.options.prefetch.min(most)

@@ -65,8 +65,8 @@ impl Flow {
             || !state.is_alone && !queued.is_alone && state.running < self.wanted(state)
     }
 
-    /// A lease of what the first op of the queue is estimated to need. Where no op runs, and for what
-    /// can be left out, nothing is fine.
+    /// A lease of what the first op of the queue is estimated to need. Where no op runs and no batch is
+    /// ready, and for a prepare, which can be left out, nothing is fine.
     pub(super) fn start_lease(&self, state: &State) -> Option<Lease> {
         let queued = state.queue.front()?;
         if queued.is_alone || queued.is_prepare() {
