@@ -72,24 +72,25 @@ unsafe impl GlobalAlloc for Allocator {
         let (old, align) = (layout.size(), layout.align());
         match (is_large(old, align), is_large(size, align)) {
             // SAFETY: the caller's promise is the same.
-            (false, false) => unsafe { System.realloc(memory, layout, size) },
+            (false, false) => return unsafe { System.realloc(memory, layout, size) },
             (true, true) => {
                 // SAFETY: a whole mapping of this size.
                 let moved = unsafe { mremap(memory.cast(), old, size, MremapFlags::MAYMOVE) };
-                moved.map_or(null_mut(), |start| start.cast())
-            }
-            _ => {
-                // SAFETY: the caller promises that `size` is not 0 and makes a layout with this
-                // alignment. The old memory is valid and another.
-                unsafe {
-                    let new = self.alloc(Layout::from_size_align_unchecked(size, align));
-                    if !new.is_null() {
-                        copy_nonoverlapping(memory, new, old.min(size));
-                        self.dealloc(memory, layout);
-                    }
-                    new
+                if let Ok(start) = moved {
+                    return start.cast();
                 }
             }
+            _ => {}
+        }
+        // SAFETY: the caller promises that `size` is not 0 and makes a layout with this alignment. The old
+        // memory is valid and another.
+        unsafe {
+            let new = self.alloc(Layout::from_size_align_unchecked(size, align));
+            if !new.is_null() {
+                copy_nonoverlapping(memory, new, old.min(size));
+                self.dealloc(memory, layout);
+            }
+            new
         }
     }
 }

@@ -61,9 +61,9 @@ pub(crate) const SAMPLE_FILES: usize = 16;
 /// ten KB to some MB; a few write a whole file as one block.
 pub const MAX_BLOCK_BYTES: usize = 1 << 30;
 
-/// Maximum number of files with tolerated faults that the log names for a data set. If a program
-/// has written all files alike, these are enough to see the problem.
-pub(crate) const MAX_NAMED_FILES: usize = 10;
+/// Maximum number of tolerated faults of files that the log names for a data set. If a program has
+/// written all files alike, these are enough to see the problem.
+pub(crate) const MAX_NAMED_FAULTS: usize = 10;
 
 /// Maximum number of threads of a pipeline. It is above the number of cores of machines, and below
 /// the number of threads that they refuse to start.

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use atds_format::Location;
 
 use crate::Error;
-use crate::limits::MAX_NAMED_FILES;
+use crate::limits::MAX_NAMED_FAULTS;
 use crate::lock::lock;
 
 /// The faults of files or messages that are tolerated: none by default.
@@ -118,12 +118,12 @@ impl FaultLog {
     pub(crate) fn name(&self, file: &Location, what: &str) {
         let mut named = lock(&self.0);
         let line = format!("{file}: passed over: {what}");
-        if named.len() > MAX_NAMED_FILES || !named.insert(line.clone()) {
+        if named.len() > MAX_NAMED_FAULTS || !named.insert(line.clone()) {
             return;
         }
-        match named.len() > MAX_NAMED_FILES {
+        match named.len() > MAX_NAMED_FAULTS {
             false => log::warn!("{line}"),
-            true => log::warn!("more files have faults that are passed over"),
+            true => log::warn!("more faults of files are passed over"),
         }
     }
 }

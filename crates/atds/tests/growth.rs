@@ -64,6 +64,9 @@ const EPOCHS: u64 = 100;
 const WARM: Range<u64> = 20..40;
 const LAST: Range<u64> = 80..EPOCHS;
 
+/// So little that it does not matter whether much or little of it is kept for later batches.
+const LIMIT: u64 = 24 << 20;
+
 /// Batches by which the mean may vary, besides one for each thread: by chance, as many are kept for later
 /// ones, are ready, or are in use.
 const SPARE_BATCHES: u64 = 8 + 2 + 1;
@@ -144,6 +147,7 @@ fn a_hundred_epochs_hold_no_more_than_some() {
             let dataset = Dataset::builder(folder.join(&format!("{codec}.avro")), batch_size);
             let dataset = dataset.features(features()).shuffle_buffer_size(shuffle);
             let dataset = dataset.threads(Threads::Fixed(threads)).epochs(epochs);
+            let dataset = dataset.memory_limit(LIMIT);
             dataset.build().unwrap()
         };
         // An iteration for each epoch, and one that ends early.

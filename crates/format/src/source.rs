@@ -36,8 +36,8 @@ pub trait ByteSource: Send + Sync + fmt::Debug {
     /// block.
     fn read(&self, range: Range<u64>, buffer: ReadBuffer, done: Completion);
 
-    /// Called with offsets in ascending order while a file with [`Access::Immediate`] is framed,
-    /// before its bytes from `offset` on are used. A mapped file sees here whether it was truncated.
+    /// Called with offsets in ascending order while a file is framed, before its bytes from `offset` on
+    /// are used. A local file sees here whether it was truncated.
     ///
     /// # Errors
     /// The bytes cannot be used.

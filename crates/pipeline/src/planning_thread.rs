@@ -162,7 +162,8 @@ impl PlanningThread {
         let records = framed.desc.records;
         let wanted = overlap(&part.records, *found, records);
         *found = found.saturating_add(records);
-        match wanted.is_empty() && records > 0 {
+        // Blocks without records are checked where the whole file is read.
+        match wanted.is_empty() && (records > 0 || !part.is_whole()) {
             true => Ok(()),
             false => self.add(file, framed, wanted),
         }

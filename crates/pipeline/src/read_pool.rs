@@ -1,6 +1,7 @@
 //! The buffers of reads, with the memory that they keep.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use atds_format::{BufferPool, ReadBuffer};
@@ -15,6 +16,8 @@ use crate::tuning::KEPT_SHARE;
 pub(crate) struct ReadPool {
     memory: Arc<Memory>,
     kept: Mutex<Buffers>,
+    /// Bytes of the buffers of which a slice is used.
+    used: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -28,8 +31,11 @@ impl ReadPool {
     pub(crate) fn new(memory: Arc<Memory>) -> Arc<Self> {
         Arc::new_cyclic(|pool: &Weak<ReadPool>| {
             memory.add_cache(pool.clone());
-            let kept = Mutex::default();
-            ReadPool { memory, kept }
+            ReadPool {
+                memory,
+                kept: Mutex::default(),
+                used: AtomicU64::new(0),
+            }
         })
     }
 
@@ -57,7 +63,13 @@ impl ReadPool {
             lease.forget();
             vec![0; len]
         });
+        self.used.fetch_add(buffer.capacity() as u64, Relaxed);
         ReadBuffer::new(buffer, Some(self.clone()))
+    }
+
+    /// Bytes of the buffers of which a slice is used.
+    pub(crate) fn used(&self) -> u64 {
+        self.used.load(Relaxed)
     }
 
     fn lock(&self) -> MutexGuard<'_, Buffers> {
@@ -67,6 +79,7 @@ impl ReadPool {
 
 impl BufferPool for ReadPool {
     fn give_back(&self, buffer: Vec<u8>, capacity: usize) {
+        self.used.fetch_sub(capacity as u64, Relaxed);
         let mut kept = self.lock();
         let bytes = kept.bytes + capacity as u64;
         // A source may have made it larger.

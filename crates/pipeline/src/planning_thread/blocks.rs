@@ -215,15 +215,12 @@ impl PlanningThread {
         self.push(file, framed, BlockPayload::Own(payload), records)
     }
 
-    /// Whether payloads stay in the window for so long that it matters what they keep. With several
-    /// workers, which would wait for the copies, only if the window, or what is held, takes much of the
-    /// memory.
+    /// Whether a payload would keep too much for as long as it stays in the window. With several workers,
+    /// which would wait for the copies, only if buffers hold more, besides the window, than may be ahead.
     fn is_long_in_window(&self) -> bool {
-        let memory = &self.flow.memory;
-        let is_large = || {
-            memory.left() < memory.limit() / 2 || self.planner.expected_bytes() > memory.limit() / 4
-        };
-        self.flow.options.is_shuffled() && (self.flow.options.threads == 1 || is_large())
+        let window = self.planner.window_bytes();
+        let is_much = || self.pool.used() > window + self.flow.memory.ahead_limit();
+        self.flow.options.is_shuffled() && (self.flow.options.threads == 1 || is_much())
     }
 }
 
