@@ -33,7 +33,7 @@ pub struct RecordOptions {
     /// [`DatasetBuilder::strict`](crate::DatasetBuilder::strict); false by default.
     pub strict: bool,
     /// Maximum nesting of records, arrays, maps and unions in a value; 100 by default, at most
-    /// [`DEEPEST`](avro_decode::limits::DEEPEST).
+    /// [`DEEPEST`].
     pub max_depth: usize,
 }
 

@@ -129,7 +129,7 @@ impl FileSchemas {
         schemas.filter_map(|schema| Some((schema.file, schema.text.as_deref()?)))
     }
 
-    /// The features of the first file's schema, as [`infer`](crate::avro::inference::infer) has
+    /// The features of the first file's schema, as [`infer`] has
     /// them, with a mask where another file's schema allows a null or lacks the
     /// field, and numbers as wide as another file needs. Logs a warning of the
     /// fields that only other files have.
