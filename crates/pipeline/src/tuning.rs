@@ -1,5 +1,6 @@
 //! The numbers that the pipeline is tuned by, each with its reason.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// Time that one op takes at least where there are many workers. Handing an op over costs some
@@ -7,14 +8,16 @@ use std::time::Duration;
 /// both a few percent. With 200 µs, 16 sleeping workers with batches of 16 and blocks of 9 lost 5 % more.
 const OP_TIME: Duration = Duration::from_millis(1);
 
-/// Number of workers from which on ops take [`OP_TIME`]. Fewer wait less for one another, and what they
+/// Numbers of workers between which ops take [`OP_TIME`]. Fewer wait less for one another, and what they
 /// make and read ahead is to stay in their caches: two with batches of 64 were a third faster with 250 µs.
-const MANY_WORKERS: u32 = 8;
+/// More would hand over more ops in a second than one lock and one thread that plans are good for.
+const MANY_WORKERS: RangeInclusive<u32> = 8..=16;
 
 /// Time that one op takes at least where there are `workers` workers.
 pub(crate) fn op_time(workers: usize) -> Duration {
-    let workers = u32::try_from(workers).map_or(MANY_WORKERS, |workers| workers.min(MANY_WORKERS));
-    (OP_TIME * workers / MANY_WORKERS).max(WAKE_TIME)
+    let workers = u32::try_from(workers).unwrap_or(u32::MAX);
+    let nearest = workers.clamp(*MANY_WORKERS.start(), *MANY_WORKERS.end());
+    (OP_TIME.saturating_mul(workers) / nearest).max(WAKE_TIME)
 }
 
 /// Time after which a worker with small batches wakes the consumer, which takes several then, and of a
