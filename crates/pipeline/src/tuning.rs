@@ -26,7 +26,7 @@ pub(crate) const WAKE_TIME: Duration = Duration::from_micros(200);
 
 /// Ops for each worker that wait to start: one that ends an op finds the next while the planning thread
 /// sleeps. With two the planning thread was woken more often, 2 to 3 % of deflate in shuffled batches of
-/// 64. With eight for one worker, what is read ahead leaves its cache: 6 % of null in order.
+/// 64. With eight for one worker, what is read ahead leaves its cache: 3 % of null in order.
 pub(crate) const QUEUED_OPS: usize = 4;
 
 /// Positions that a block keeps. Reads of a block follow one another, so that those of the last

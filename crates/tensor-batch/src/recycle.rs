@@ -13,7 +13,7 @@ const MAX_KEPT: usize = 8;
 
 /// Bytes of batches up to which more are kept. While one thread is kept from its core, others make
 /// batches by the dozen, and the consumer drops them as fast: memory that is new each time would cost
-/// half as much as decoding.
+/// much of what decoding does.
 const MANY_KEPT_BYTES: usize = 256 << 20;
 
 /// Columns of dropped batches, and columns that were dropped one by one.
