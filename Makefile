@@ -12,7 +12,7 @@ FRAMEWORKS ?=
 export FRAMEWORKS
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-peers wheels packages fuzz bench instructions asan miri versus scaling scaling-folder bench-peers fmt docs doc testdata clean
+.PHONY: help demo test check test-peers wheels packages fuzz faults bench instructions asan miri versus scaling scaling-folder bench-peers fmt docs doc testdata clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ miri: ## Test the owned rows of batches under Miri (needs a nightly toolchain wi
 
 fuzz: ## Run each fuzz target for FUZZ_SECONDS=60 (ASAN=1: under AddressSanitizer)
 	@scripts/fuzz.sh $(FUZZ_SECONDS)
+
+faults: ## Inject faults, kill and resume, and check what becomes of the data (FRAMEWORKS=all; ARGS="--help", "--quick", "--fault")
+	@scripts/faults.sh $(ARGS)
 
 bench: ## Run the benchmarks (ARGS="-- NAME" for one)
 	cargo bench --locked -p atds-benches $(ARGS)

@@ -21,6 +21,8 @@ main() {
     step "test data made again" remake_testdata
     step "records of comparisons, and texts that cite them" check_records
     step "wheel for release" scripts/wheels.sh
+    step "faults, in their quick form" scripts/faults.sh --quick
+    step "faults that each of these checks must find" scripts/faults.sh --quick --fault
     step "fuzz targets, $fuzz_seconds s each" fuzz_smoke
     printf '\nAll %d steps passed in %d s.\n' "$step_number" "$SECONDS"
 }
@@ -52,7 +54,7 @@ check_format() {
 # In a build of the workspace, a crate can depend on features that another crate enables.
 check_crates_alone() {
     local crate codec
-    for crate in atds-inflate atds-codec avro-block avro-decode atds-features tensor-batch atds-shuffle atds-format atds-pipeline atds-sched atds-generate atds; do
+    for crate in atds-inflate atds-codec atds-btable atds-tfrecord avro-block avro-decode atds-features tensor-batch atds-shuffle atds-format atds-pipeline atds-sched atds-generate atds; do
         lint_alone "$crate" --no-default-features
     done
     for codec in deflate snappy zstandard bzip2 xz; do

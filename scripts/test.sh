@@ -12,7 +12,7 @@ main() {
     step "build" cargo build "${all[@]}" --lib --bins --tests --examples
     step "Rust tests" cargo test "${all[@]}"
     step "threads in all orders, under loom" test_models
-    step "programs that measure" test_benches
+    step "programs that measure, and the judge of faults" test_programs
     # The one timed test. A case below its bound is measured again, since the machine may be busy.
     step "16 sleeping workers find work in time" \
         cargo run --release --locked -p atds-test-formats --example sleeping -- --threads 16 --again 2 --check
@@ -27,9 +27,10 @@ test_models() {
         cargo test --locked -p tensor-batch -p atds-pipeline --lib --target-dir "$target/loom" models::
 }
 
-# Their statistics and tables, and a short run: no speed.
-test_benches() {
+# Statistics and tables, a short run without its speed, and logs of consumers.
+test_programs() {
     ATDS="$target/debug/atds" PYTHONPATH=benches scripts/python.sh -m unittest discover --buffer --start-directory benches
+    scripts/python.sh -m unittest discover --buffer --start-directory faults --top-level-directory .
 }
 
 read_generated() {

@@ -21,6 +21,7 @@ import atexit as _atexit
 import os as _os
 
 from atds import _native
+from atds import btable as btable
 from atds._native import Batches, __version__
 from atds.dataset import AUTOTUNE, Dataset
 from atds.dtypes import DType
@@ -36,6 +37,7 @@ from atds.errors import (
     OptionError,
     ReadOnceError,
     SchemaError,
+    StateError,
     ThreadError,
 )
 from atds.features import (
@@ -58,6 +60,7 @@ from atds.specs import (
     SparseTensorSpec,
     TensorSpec,
 )
+from atds.states import merge_states
 from atds.tensors import (
     Batch,
     BFloat16Array,
@@ -109,6 +112,7 @@ __all__ = [
     "SparseFeature",
     "SparseTensor",
     "SparseTensorSpec",
+    "StateError",
     "StringArray",
     "TensorSpec",
     "ThreadError",
@@ -118,6 +122,7 @@ __all__ = [
     "decode",
     "infer_features",
     "inspect",
+    "merge_states",
     "read_features",
     "read_schema",
     "write_features",

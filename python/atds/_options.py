@@ -81,6 +81,17 @@ def flag(name: str, value: Any) -> bool:
     raise OptionError(f"{name} must be True or False, not {value!r}")
 
 
+#: The formats of row files, by name.
+FORMATS = ("avro", "btable", "tfrecord")
+
+
+def file_format(name: str, value: Any) -> str | None:
+    """The name of a format, or None."""
+    if value is None or (isinstance(value, str) and value in FORMATS):
+        return value
+    raise OptionError(f"{name} must be {' or '.join(map(repr, FORMATS))} or None, not {value!r}")
+
+
 #: The names of the faults in files that :class:`atds.Dataset` can tolerate.
 TOLERATED = ("trailing-block-bytes", "trailing-file-bytes", "checksum", "utf8")
 
@@ -127,6 +138,56 @@ def out_of_bounds(name: str, value: Any) -> str:
     if not isinstance(value, str) or value not in ("error", "drop"):
         raise OptionError(f"{name} must be 'error' or 'drop', not {value!r}")
     return value
+
+
+def shuffle(name: str, value: Any) -> str | None:
+    """``blocks``, or None."""
+    if value is None or (isinstance(value, str) and value == "blocks"):
+        return value
+    raise OptionError(
+        f"{name} must be 'blocks', or None, not {value!r}: shuffle_buffer_size=, shuffle_files= and "
+        "shuffle_blocks= shuffle records, files, and the blocks of each file"
+    )
+
+
+def on_error(name: str, value: Any) -> str:
+    """``raise``, ``skip_block`` or ``skip_file``."""
+    if not isinstance(value, str) or value not in ("raise", "skip_block", "skip_file"):
+        raise OptionError(f"{name} must be 'raise', 'skip_block' or 'skip_file', not {value!r}")
+    return value
+
+
+def max_skipped(name: str, value: Any) -> int | float | None:
+    """A number of records, a part of them from 0.0 to 1.0, or None."""
+    if value is None:
+        return None
+    if isinstance(value, (float, np.floating)) and 0 <= value <= 1:
+        return float(value)
+    return whole(name, value, 0, hint=", or a part from 0.0 to 1.0, or None")
+
+
+def column(name: str, value: Any) -> str | None:
+    """The name of a column, or None."""
+    if value is None or isinstance(value, str):
+        return value
+    raise OptionError(f"{name} must be the name of a column, or None, not {value!r}")
+
+
+def path(name: str, value: Any) -> str | None:
+    """An absolute path, or None."""
+    if value is None:
+        return None
+    try:
+        return os.path.abspath(os.fsdecode(value))
+    except TypeError:
+        raise OptionError(f"{name} must be a path, or None, not {value!r}") from None
+
+
+def name(option: str, value: Any) -> str:
+    """The name of a column."""
+    if isinstance(value, str):
+        return value
+    raise OptionError(f"{option} must be the name of a column, not {value!r}")
 
 
 def ranks_of_machine() -> int:

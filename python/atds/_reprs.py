@@ -71,6 +71,25 @@ def html(
     return f"<div>{''.join(parts)}</div>"
 
 
+def dataset_text(
+    files: Sequence[str], batch_size: int, features: int, options: Iterable[tuple[str, object]]
+) -> str:
+    """The repr of a data set, with the options that are shown."""
+    shown = f"{len(files)} files" if len(files) > 1 else repr(files[0])
+    parts = [shown, f"batch_size={batch_size}", counted(features, "feature", "features")]
+    parts += [f"{name}={value}" for name, value in options]
+    return f"atds.Dataset({', '.join(parts)})"
+
+
+def dataset_html(
+    title: str, files: Sequence[str], rows: Sequence[tuple[str, str]], features: Mapping[str, Any]
+) -> str:
+    """HTML with a table of the files and options of a data set, and one of its features."""
+    said = files[0] if len(files) == 1 else counted(len(files), "file") + f", the first {files[0]}"
+    named = [(name, repr(feature)) for name, feature in features.items()]
+    return html(title, [("files", said), *rows], (("name", "feature"), named))
+
+
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [_row("th", header)] if header else []
     lines += [_row("td", row) for row in rows[:MAX_SHOWN]]

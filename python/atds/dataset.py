@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import logging
 import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from atds import _native, _options
+from atds import _native, _options, states
 from atds._options import AUTOTUNE, Shard
-from atds._reprs import counted, html
-from atds.errors import OptionError
+from atds._reprs import dataset_html, dataset_text
+from atds.errors import OptionError, StateError
 from atds.feature_sets import as_lists, binary_names, mask_owners, parse_features, to_json
 from atds.features import Feature
 from atds.files import Files, inferred, look_up, refuse
-from atds.options import DatasetOptions, checked, not_default, spelled_out
+from atds.options import DatasetOptions, checked, not_default, orders_files, spelled_out
 from atds.specs import TensorSpec, element_spec
 
 if TYPE_CHECKING:
@@ -120,19 +121,36 @@ class Dataset:
         self._file_records: list[int] | None = None
         given = None if features is None else parse_features(features)
         self._is_inferred = given is None
-        self._inputs = look_up(filenames, recursive)
+        self._inputs = look_up(filenames, recursive, self._config["format"])
+        self._skipped_files: list[str] = []
+        if self._config["on_error"] == "skip_file":
+            self._leave_out_files(None if given is None else to_json(given))
         self._files = self._inputs.paths()
         schemas = self._file_schemas()
         #: The features that were inferred from a sample: name, expression, records.
         self._sampled: list[tuple[str, str, int]] = []
         self._features = self._inferred(schemas) if given is None else given
         self._epoch = 0
+        #: The state that the next iteration goes on from.
+        self._loaded: dict[str, Any] | None = None
         self._begin(schemas)
+
+    def _leave_out_files(self, features: str | None) -> None:
+        """Leaves out the files that have damage. Damage that comes later is an error."""
+        config = {**self._config, "shuffle_files": False, "shuffle_blocks": False}
+        found = _native.without_damaged(self._inputs, features, config)
+        healthy, self._skipped_files = found
+        self._inputs = self._look_up([str(path) for path in healthy])
+        self._config["on_error"] = "raise"
+
+    def _look_up(self, files: list[str]) -> _native.Files:
+        """The files, which were looked up before."""
+        return _native.Files(files, False, self._config["format"])
 
     def _checked_shard(self, shard: Shard | None) -> Shard | None:
         """The shard, checked: shards fit together only if all processes have the same order."""
         found = _options.shard(shard)
-        is_shuffled = self._config["shuffle_files"] or self._config["shuffle_blocks"]
+        is_shuffled = orders_files(self._config)
         if found is not None and found[1] > 1 and is_shuffled and not self._seed_is_given:
             raise OptionError(
                 "seed must be given where several shards shuffle files or blocks, and be the same "
@@ -153,12 +171,28 @@ class Dataset:
 
     def _begin(self, schemas: _native.FileSchemas) -> None:
         """Initialises the state that is not configuration."""
-        self._lock = threading.Lock()
-        self._latest: _native.StatsHandle | None = None
-        self._less: tuple[frozenset[str], Dataset] | None = None
+        self._forget()
         self._made = self._make(self._features, schemas=schemas)
         # A copy in another process gets these, so that it need not read the files.
         self._schemas = self._made.schemas()
+
+    def _forget(self) -> None:
+        """Forgets all iterations."""
+        # A signal handler may save the state while another state is taken.
+        self._lock = threading.RLock()
+        self._latest: _native.StatsHandle | None = None
+        self._running: list[_native.StatsHandle] = []
+        #: The part of the records that the latest iteration reads, and the epoch after its last.
+        self._begun: _native.Dataset | None = None
+        self._begun_until = 0
+        self._less: tuple[frozenset[str], Dataset] | None = None
+
+    def _copy(self) -> Dataset:
+        """A copy for iterations of its own, which shares what was found of the files."""
+        other = Dataset.__new__(type(self))
+        other.__dict__.update(vars(self))
+        other._forget()
+        return other
 
     def _make(
         self,
@@ -174,7 +208,7 @@ class Dataset:
                 self._inputs,
                 "an iteration belongs to the process that began it, not to a forked process",
             )
-            self._inputs = _native.Files(self._files, False)
+            self._inputs = self._look_up(self._files)
         native = _native.Dataset(
             self._inputs,
             self._batch_size,
@@ -190,25 +224,22 @@ class Dataset:
         )
         if self._shard is None:
             return native
-        return self._slice(
-            native, sum(self._records_of_files(native)), self._shard, rank=self._shard[0], worker=0
-        )
+        return self._share(native, self._shard)
 
     def _part(self, native: _native.Dataset, shard: Shard) -> _native.Dataset:
         """A shard of the native data set of this data set. It draws as the rank of its index, or, if
         this data set is a shard itself, as a worker of this shard's rank."""
-        index, _ = shard
-        rank, worker = (index, 0) if self._shard is None else (self._shard[0], index)
-        return self._slice(native, self.num_records, shard, rank=rank, worker=worker)
-
-    def _slice(
-        self, native: _native.Dataset, records: int, shard: Shard, *, rank: int, worker: int
-    ) -> _native.Dataset:
-        """A shard of a native data set with ``records`` records."""
+        if self._shard is None:
+            return self._share(native, shard)
         index, count = shard
+        records, counts = self.num_records, self._records_of_files(native)
         bounds = (records * index // count, records * (index + 1) // count)
-        counts = self._records_of_files(native)
-        return native.slice(*bounds, counts, rank=rank, worker=worker)
+        return native.slice(*bounds, counts, rank=self._shard[0], worker=index)
+
+    def _share(self, native: _native.Dataset, shard: Shard) -> _native.Dataset:
+        """A shard of a native data set that has all records."""
+        index, count = shard
+        return native.share((count, 1, "keep"), index, 0, self._records_of_files(native))
 
     def _records_of_files(self, native: _native.Dataset) -> list[int]:
         """The number of records of each file, counted once."""
@@ -226,7 +257,7 @@ class Dataset:
     def _here(self) -> _native.Dataset:
         """The native data set. A forked child makes its own."""
         if not self._made.is_here():
-            self._lock = threading.Lock()
+            self._lock = threading.RLock()
             self._made = self._make(self._features)
         return self._made
 
@@ -239,15 +270,37 @@ class Dataset:
         """A copy without the features ``names``. The latest copy is cached."""
         if self._less is None or self._less[0] != names:
             kept = {name: f for name, f in self._features.items() if name not in names}
-            self._less = names, self._with_features(kept)
+            less = self._with_features(kept)
+            less._made = less._made.with_states_of(self._here)
+            self._less = names, less
         return self._less[1]
 
-    def _next_epoch(self, native: _native.Dataset) -> _native.Batches:
+    def _follow(self) -> None:
+        """An iterator that has gone on from a state sets the epoch that comes after it."""
+        latest = self._latest
+        if latest is not None and latest.is_here():
+            until = latest.position()[2]
+            if until != self._begun_until:
+                self._epoch = self._begun_until = until
+
+    def _next_epoch(self, native: _native.Dataset, is_part: bool = False) -> _native.Batches:
+        """Starts the next iteration of a native data set: this one's, with the same features or others,
+        or a part of its records."""
         with self._lock:
-            first = self._epoch
-            self._epoch += self.epochs
-        batches = native.epochs(first, self.epochs)
-        self._latest = batches.stats_handle()
+            self._follow()
+            first, given, count = self._epoch, 0, self.epochs
+            loaded = self._loaded
+            if loaded is not None:
+                native, (first, given, until) = native.rest(loaded)
+                count = until - first
+            self._loaded = None
+            self._epoch = first + count
+            any_seed = not self._seed_is_given
+            batches = native.epochs(first, count, given, any_seed=any_seed)
+            self._latest, self._begun_until = batches.stats_handle(), self._epoch
+            self._begun = native if is_part else None
+            self._running = [other for other in self._running if _is_running(other)]
+            self._running.append(self._latest)
         return batches
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
@@ -261,7 +314,9 @@ class Dataset:
         from atds import _arrow
 
         features = as_lists(self._features)
-        native = self._here if features == self._features else self._make(features)
+        native = self._here
+        if features != self._features:
+            native = self._make(features).with_states_of(native)
         always = self._batch_size if self.drop_remainder else None
         specs = element_spec(native.spec(), binary_names(features), always)
         return _arrow.batches_stream(self._next_epoch(native), specs, mask_owners(features))
@@ -296,6 +351,13 @@ class Dataset:
         return bool(self._config["drop_remainder"])
 
     @property
+    def skip_mask(self) -> str | None:
+        """The column that is false for rows that damage has cost; None if batches have none."""
+        config = self._config
+        has_mask = config["on_error"] == "skip_block" and config["drop_remainder"]
+        return str(config["skip_mask"]) if has_mask else None
+
+    @property
     def features(self) -> dict[str, Feature]:
         """The features by name, as given or inferred."""
         return dict(self._features)
@@ -325,7 +387,9 @@ class Dataset:
     @property
     def epoch(self) -> int:
         """The number of the next epoch, from 0."""
-        return self._epoch
+        with self._lock:
+            self._follow()
+            return self._epoch
 
     def set_epoch(self, epoch: int) -> None:
         """Sets the number of the next epoch. Seed and epoch fix the order.
@@ -338,11 +402,113 @@ class Dataset:
         >>> first == again, first == second
         (True, False)
         """
-        self._epoch = _options.whole("epoch", epoch, 0)
+        epoch = _options.whole("epoch", epoch, 0)
+        with self._lock:
+            self._follow()
+            loaded, self._epoch = self._loaded, epoch
+            if loaded is None or loaded["epoch"] == epoch:
+                return
+            self._loaded = None
+        states.give_up(loaded, epoch, len(self) // self.epochs)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the latest iteration is, after the last batch that it has yielded. Save it with a
+        checkpoint, and :meth:`load_state_dict` goes on with the very next batch, in another process
+        too, and with another number of threads.
+
+        >>> dataset = atds.Dataset("clicks/*.avro", 64, shuffle_buffer_size=100, seed=7)
+        >>> batches = iter(dataset)
+        >>> first = next(batches)
+        >>> state = dataset.state_dict()
+        >>> state["epoch"], state["batches"], len(str(state)) < 1000
+        (0, 1, True)
+        >>> rest = [batch["s_label"].tolist() for batch in batches]
+
+        >>> dataset = atds.Dataset("clicks/*.avro", 64, shuffle_buffer_size=100, seed=7)
+        >>> dataset.load_state_dict(state)
+        >>> [batch["s_label"].tolist() for batch in dataset] == rest
+        True
+
+        A state is a small dict of numbers and texts. It does not grow, and has no records. What was
+        prefetched and not yielded does not count. After the last batch of an epoch the iteration
+        that goes on yields nothing, and the one after it is the next epoch. Batches before an error
+        that are cut short do not count as yielded.
+
+        The first state of a data set frames its files, which reads a few bytes of each block; later
+        ones take microseconds.
+
+        Raises:
+            StateError: Several iterators are in use: ask the iterator, which has this method, too.
+            ReadOnceError: A pipe is read.
+        """
+        with self._lock:
+            if self._loaded is not None:
+                return copy.deepcopy(self._loaded)
+            self._follow()
+            latest, first, begun = self._latest, self._epoch, self._begun
+            if sum(map(_is_running, self._running)) > 1:
+                raise StateError(
+                    "several iterators of this data set are in use, and each is somewhere else: call "
+                    "state_dict() of the iterator"
+                )
+        if latest is not None and latest.is_here():
+            epoch, _, until = latest.position()
+            if epoch < until:
+                return latest.state_dict()
+        if begun is None or not begun.is_here():
+            begun = self._here
+        return begun.state_at(first, 0, first + self.epochs)
+
+    def get_state(self) -> dict[str, Any]:
+        """As :meth:`state_dict`."""
+        return self.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Has the next iteration go on from a state of :meth:`state_dict`. Iterations after it begin at
+        the start of an epoch, as ever. Running iterators are left as they are. If no ``seed`` was given,
+        the data set takes that of the state.
+
+        Raises:
+            StateError: Files, or options that fix the order or the values, are others than when the
+                state was taken; the message says which. Files may have been copied elsewhere. The
+                numbers of threads, ``prefetch`` and ``memory_limit`` may be others. Another ``shard``
+                or ``batch_size`` goes on with the states of all shards, see :func:`merge_states`.
+        """
+        before = self._seeded(state)
+        try:
+            _, (epoch, _, until) = self._here.rest(state)
+        except BaseException:
+            self._unseeded(before)
+            raise
+        with self._lock:
+            self._epoch, self._latest = epoch, None
+            self._loaded = copy.deepcopy(dict(state)) if epoch < until else None
+
+    def _seeded(self, state: Mapping[str, Any]) -> tuple[dict[str, Any], _native.Dataset] | None:
+        """Takes the seed of a state if none was given. Returns what :meth:`_unseeded` needs, if so."""
+        seed = states.seed_of(state)
+        if self._seed_is_given or seed in (None, self.seed):
+            return None
+        before = self._config, self._here
+        self._config = {**self._config, "seed": seed}
+        self._made, self._less = self._here.with_seed(seed), None
+        return before
+
+    def _unseeded(self, before: tuple[dict[str, Any], _native.Dataset] | None) -> None:
+        """Gives a seed back that was taken."""
+        if before is not None:
+            self._config, self._made = before
+            self._less = None
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """As :meth:`load_state_dict`."""
+        self.load_state_dict(state)
 
     def stats(self) -> dict[str, Any]:
         """Figures of the latest iteration up to now: numbers of records and batches yielded, bytes,
-        times in seconds, numbers of dropped records and tolerated faults, memory.
+        times in seconds, numbers of dropped records and tolerated faults, memory. While an
+        iteration goes on from a state, ``replayed_steps`` of ``steps_to_replay`` batches are drawn
+        again, without being read.
 
         >>> dataset = atds.Dataset("clicks/*.avro", 64)
         >>> for batch in dataset:
@@ -355,6 +521,26 @@ class Dataset:
         if latest is None or not latest.is_here():
             return _native.no_stats()
         return latest.snapshot()
+
+    def skipped(self) -> list[dict[str, Any]]:
+        """The damage that the latest iteration has left out of the batches yielded until now, in the
+        order in which it was met, after the files that were left out as a whole: see ``on_error``.
+
+        Each place of damage is listed once, at most 65,536 of them. It has ``file``, ``offset`` (of
+        the block, or of the damage), ``block``, ``record`` (in its block), ``records`` (how many it
+        costs), ``bytes`` (of the file), and ``reason``; what is not known is None. ``stats()`` has
+        ``skipped_records``, and ``skipped_bytes`` for bytes whose records are not known.
+
+        >>> dataset = atds.Dataset("clicks/*.avro", 64, on_error="skip_block")
+        >>> for batch in dataset:
+        ...     pass
+        >>> dataset.skipped()
+        []
+        """
+        latest = self._latest
+        is_here = latest is not None and latest.is_here()
+        of_batches = latest.skipped() if latest is not None and is_here else []
+        return [*map(json.loads, self._skipped_files), *of_batches]
 
     def describe_waits(self) -> str:
         """What each thread of the latest iteration does now, or waits for, and what holds how much
@@ -379,40 +565,34 @@ class Dataset:
         refuse(
             self._inputs, "an iteration belongs to the process that began it, and cannot be pickled"
         )
-        made_here = ("_inputs", "_lock", "_latest", "_less", "_made")
+        made_here = ("_begun", "_inputs", "_lock", "_latest", "_less", "_made", "_running")
         return {key: value for key, value in vars(self).items() if key not in made_here}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._inputs = _native.Files(self._files, False)
+        self._inputs = self._look_up(self._files)
         self._begin(_native.FileSchemas.of(self._schemas))
 
     def __repr__(self) -> str:
-        features = len(self._features)
-        plural = "" if features == 1 else "s"
-        files = f"{len(self._files)} files" if len(self._files) > 1 else repr(self._files[0])
-        parts = [files, f"batch_size={self._batch_size}", f"{features} feature{plural}"]
-        if self._config["shuffle_buffer_size"]:
-            parts.append(f"shuffle_buffer_size={self._config['shuffle_buffer_size']}")
-            parts.append(f"seed={self.seed}")
-        if self.epochs > 1:
-            parts.append(f"epochs={self.epochs}")
-        if self._shard is not None:
-            parts.append(f"shard={self._shard}")
-        return f"atds.Dataset({', '.join(parts)})"
+        size, shown = self._config["shuffle_buffer_size"], list[tuple[str, object]]()
+        shown += [("shuffle_buffer_size", size), ("seed", self.seed)] if size else []
+        shown += [("epochs", self.epochs)] if self.epochs > 1 else []
+        shown += [("shard", self._shard)] if self._shard is not None else []
+        return dataset_text(self._files, self._batch_size, len(self._features), shown)
 
     def _repr_html_(self) -> str:
         return self._html("atds.Dataset", [])
 
     def _html(self, title: str, more: list[tuple[str, str]]) -> str:
         """HTML with a table of the files and options, and one of the features."""
-        files = counted(len(self._files), "file") + f", the first {self._files[0]}"
-        if len(self._files) == 1:
-            files = self._files[0]
-        rows = [("files", files), ("batch_size", f"{self._batch_size:,}")]
+        rows = [("batch_size", f"{self._batch_size:,}")]
         if self._shard is not None:
             rows.append(("shard", "{} of {}".format(*self._shard)))
         rows += [("next epoch", str(self._epoch)), *more]
         rows += [(name, str(value)) for name, value in not_default(self._config)]
-        features = [(name, repr(feature)) for name, feature in self._features.items()]
-        return html(title, rows, (("name", "feature"), features))
+        return dataset_html(title, self._files, rows, self._features)
+
+
+def _is_running(handle: _native.StatsHandle) -> bool:
+    """Whether an iteration of this process may yield more."""
+    return handle.is_here() and handle.is_running()

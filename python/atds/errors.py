@@ -25,7 +25,7 @@ class Error(Exception):
         decompressed_offset: The byte offset in the decompressed block, if the block is compressed.
         block: The number of the block in the file, counted from 0.
         record: The number of the record in the block, counted from 0; for messages, the index of
-            the message.
+            the message; for a BTable, the number of the row.
         field: The field, with dots for nested fields.
         fingerprint: The fingerprint of the writer's schema, if messages are single objects.
     """
@@ -113,6 +113,10 @@ class ReadOnceError(FileError, TypeError):
 
 class MemoryLimitError(Error, MemoryError):
     """More memory is needed than ``memory_limit`` allows."""
+
+
+class StateError(Error, ValueError):
+    """A state that an iteration cannot go on from: other files or options, or no state at all."""
 
 
 class ThreadError(Error, RuntimeError):

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from atds import _native, _options
 from atds._reprs import counted, html, listed
@@ -73,6 +73,7 @@ def infer_features(
     reader_schema: Schema | None = None,
     sample_records: int = 1000,
     recursive: bool = False,
+    format: Literal["avro", "btable", "tfrecord"] | None = None,
 ) -> dict[str, Feature]:
     """The features that a data set reads by default: those of the first file's schema. A feature
     has a mask if a value may be null or another file's schema lacks the field. Numbers are as wide
@@ -102,20 +103,23 @@ def infer_features(
         sample_records: Maximum number of records at the start of the first file that are looked
             at; 0 infers from the schemas alone.
         recursive: Whether the folders inside a folder are searched too.
+        format: The format that the files have; None to tell it by their names, or else by their
+            first bytes.
 
     Raises:
         FeatureError: A schema from which nothing can be inferred.
     """
-    files = look_up(filenames, recursive)
+    files = look_up(filenames, recursive, format)
     given = {"reader_schema": reader_schema, "sample_records": sample_records}
     options = checked(DatasetOptions, given)
     schemas = _native.FileSchemas.read(files, reader_schema is None)
     return inferred(files, options, schemas)[0]
 
 
-def look_up(filenames: Any, recursive: Any) -> _native.Files:
+def look_up(filenames: Any, recursive: Any, format: Any = None) -> _native.Files:
     """The files that paths, patterns and folders stand for."""
-    return _native.Files(paths(filenames), _options.flag("recursive", recursive))
+    recursive = _options.flag("recursive", recursive)
+    return _native.Files(paths(filenames), recursive, _options.file_format("format", format))
 
 
 def refuse(files: _native.Files, reason: str) -> None:

@@ -134,7 +134,8 @@ def iterate(
     native = chosen._here
     if shard is not None:
         native = dataset._part(native, shard)
-    return Batches(dataset._next_epoch(native), buckets, _device_put(device), entries)
+    is_part = shard is not None
+    return Batches(dataset._next_epoch(native, is_part), buckets, _device_put(device), entries)
 
 
 class Batches(Iterator[dict[str, Any]]):
@@ -161,7 +162,8 @@ class Batches(Iterator[dict[str, Any]]):
         for name, entries in self._entries.items():
             found = len(batch[name].values)
             if found > entries:
-                # This batch would be lost, so the iteration ends.
+                # This batch would be lost, so the iteration ends, and a state is before it.
+                self._batches.stats_handle().refuse()
                 self.close()
                 raise OptionError(
                     f"feature '{name}' has {found} entries in a batch, more than nse={entries}: "
@@ -191,6 +193,28 @@ class Batches(Iterator[dict[str, Any]]):
     def close(self) -> None:
         """Ends the iteration: stops its threads and waits for them."""
         self._batches.close()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the iterator is, after the last batch that it has yielded; see
+        :meth:`atds.Dataset.state_dict`."""
+        return self._batches.state_dict()
+
+    def get_state(self) -> dict[str, Any]:
+        """As :meth:`state_dict`."""
+        return self.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Goes on from a state of the same data set and ``shard``, whatever was yielded before. If no
+        ``seed`` was given, the iterator takes that of the state.
+
+        Raises:
+            StateError: As for :meth:`atds.Dataset.load_state_dict`.
+        """
+        self._batches.load_state_dict(state)
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """As :meth:`load_state_dict`."""
+        self.load_state_dict(state)
 
     def stats(self) -> dict[str, Any]:
         """Figures of the iteration up to now; see :meth:`atds.Dataset.stats`."""

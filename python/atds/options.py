@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Literal, NamedTuple, TypedDict, TypeVar
@@ -54,10 +55,15 @@ class PipelineOptions(LenienceOptions, total=False):
             unit of times, the scale of decimals read as integers, the numbers of an enum's symbols.
             Other files are converted to this meaning, or are an error.
         shuffle_blocks: Whether the order of the blocks in each file is shuffled each epoch.
+        shuffle: ``"blocks"`` shuffles the blocks of all files together each epoch, before the
+            shuffle buffer, in runs of 1 MiB or more that are read in one go; None does not. It takes the
+            place of ``shuffle_files`` and ``shuffle_blocks``. The blocks of all files are listed
+            before the first batch, once for a data set.
         out_of_bounds: The treatment of sparse entries with an index outside their dimension:
             ``error``, or ``drop``, which counts them in the statistics.
         memory_limit: Maximum number of bytes of blocks and batches in each iteration, without the
-            batches that were given out; None for a quarter of the memory that the process may use
+            batches that were given out, and of the list of a file's blocks where they are shuffled;
+            None for a quarter of the memory that the process may use
             (a container's limit counts), divided among the ranks of this machine
             (``LOCAL_WORLD_SIZE``), at least 64 MiB and at most 4 GiB.
         mmap: Whether files are mapped into memory rather than read; they must not be written to
@@ -73,12 +79,29 @@ class PipelineOptions(LenienceOptions, total=False):
             infer features. A list that has one length in the sample becomes dense, which is logged,
             and a list of another length is an error. 0 infers from the schemas alone.
         recursive: Whether the folders inside a folder are searched too.
+        format: The format that the files have, ``avro``, ``btable`` or ``tfrecord``; None to tell it by
+            their names, or else by their first bytes.
+        on_error: What becomes of damage. ``raise`` is an error. ``skip_block`` leaves out a block
+            that cannot be read, a record that cannot be decoded, and the rest of its block if the
+            next record cannot be found: batches that lose rows are shorter, and may have none, so
+            that the order and the number of batches stay what they were. ``skip_file`` leaves out
+            files with any damage as a whole: the constructor reads all files once for this.
+        max_skipped: How much ``skip_block`` may leave out of an epoch, or of this rank's part of it,
+            before it is an error after all: a number of records, or a part of them as a float from
+            0.0 to 1.0; None for all.
+        skip_log: The file to which each place of damage that ``skip_block`` leaves out is added, as
+            a line of JSON with the keys of :meth:`atds.Dataset.skipped`; None for no file. Several
+            processes may write to the same file.
+        skip_mask: The name of the bool column ``[B]`` that ``skip_block`` adds with
+            ``drop_remainder``: batches then keep their shape, and the rows that damage has cost are
+            zeros, for which it is false.
     """
 
     shuffle_files: bool
     prefetch: int
     reader_schema: Schema | None
     shuffle_blocks: bool
+    shuffle: Literal["blocks"] | None
     out_of_bounds: Literal["error", "drop"]
     memory_limit: int | None
     mmap: bool
@@ -86,6 +109,11 @@ class PipelineOptions(LenienceOptions, total=False):
     check_files: bool
     sample_records: int
     recursive: bool
+    format: Literal["avro", "btable", "tfrecord"] | None
+    on_error: Literal["raise", "skip_block", "skip_file"]
+    max_skipped: int | float | None
+    skip_log: str | os.PathLike[str] | None
+    skip_mask: str
 
 
 class DatasetOptions(PipelineOptions, total=False):
@@ -108,6 +136,16 @@ class DatasetOptions(PipelineOptions, total=False):
             while the batches of the one before are still made and taken. No batch has records of
             two epochs. A large number, such as ``1_000_000``, goes on for as long as you take
             batches.
+        provenance: The name of an int64 column ``[B, 2]`` that says where each row is from: the
+            index of its file in :attr:`atds.Dataset.filenames`, and the number of the record in
+            the file, from 0; None for no such column. Rows of zeros under a false ``skip_mask`` have
+            zeros here, too: they are no record's.
+        index: An index of the files' record counts, written by the command ``atds index``, so that this
+            process does not count them for lengths, shards and states; None to count. Files that it
+            lacks, or that have changed since, are counted, with a warning in the log.
+        root: A folder that all files are in, in whatever folders below it. A state then knows the files
+            by their paths below it, so that all can be moved together; with None it knows them by their
+            names alone, which may be the same in several folders.
     """
 
     drop_remainder: bool
@@ -116,6 +154,9 @@ class DatasetOptions(PipelineOptions, total=False):
     num_parallel_calls: int | None
     seed: int | None
     epochs: int
+    provenance: str | None
+    index: str | os.PathLike[str] | None
+    root: str | os.PathLike[str] | None
 
 
 class Option(NamedTuple):
@@ -134,10 +175,18 @@ OPTIONS: dict[str, Option] = {
     "num_parallel_calls": Option(AUTOTUNE, _options.threads),
     "seed": Option(None, _options.seed),
     "epochs": Option(1, partial(_options.whole, least=1, most=_options.MAX_EPOCHS)),
+    "provenance": Option(None, _options.column),
+    "index": Option(None, _options.path),
+    "root": Option(None, _options.path),
+    "on_error": Option("raise", _options.on_error),
+    "max_skipped": Option(None, _options.max_skipped),
+    "skip_log": Option(None, _options.path),
+    "skip_mask": Option("mask", _options.name),
     "shuffle_files": Option(False, _options.flag),
     "prefetch": Option(2, partial(_options.whole, least=0, most=1024)),
     "reader_schema": Option(None, lambda _, given: None if given is None else schema_text(given)),
     "shuffle_blocks": Option(False, _options.flag),
+    "shuffle": Option(None, _options.shuffle),
     "out_of_bounds": Option("error", _options.out_of_bounds),
     "memory_limit": Option(None, partial(_options.optional, least=1)),
     "mmap": Option(False, _options.flag),
@@ -145,6 +194,7 @@ OPTIONS: dict[str, Option] = {
     "check_files": Option(True, _options.flag),
     "sample_records": Option(1000, partial(_options.whole, least=0)),
     "recursive": Option(False, _options.flag),
+    "format": Option(None, _options.file_format),
     "tolerate": Option((), _options.tolerated),
     "max_block_bytes": Option(
         None, partial(_options.optional, least=1, most=_options.MAX_BLOCK_BYTES)
@@ -181,6 +231,13 @@ def not_default(options: Mapping[str, Any]) -> list[tuple[str, Any]]:
         for name, default in defaults
         if name in options and options[name] != default
     ]
+
+
+def orders_files(options: Mapping[str, Any]) -> bool:
+    """Whether the order of files or blocks is a random one. States of older versions have no
+    ``shuffle``."""
+    one_by_one = options["shuffle_files"] or options["shuffle_blocks"]
+    return bool(one_by_one or options.get("shuffle"))
 
 
 _T = TypeVar("_T", bound=Callable[..., Any])

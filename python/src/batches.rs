@@ -1,8 +1,9 @@
 //! Iteration over batches.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task::Poll;
+use std::thread;
 use std::time::Duration;
 
 use pyo3::intern;
@@ -13,8 +14,9 @@ use crate::batch::Columns;
 use crate::errors::OrRaise;
 use crate::fork::InProcess;
 use crate::logging::forward_logs;
+use crate::states::read_state;
 use crate::stats::StatsHandle;
-use crate::waiting::{PATIENCE, SLICE, check_signals, drop_aside};
+use crate::waiting::{PATIENCE, SLICE, check_signals, drop_aside, interruptible};
 
 const WHAT: &str = "this iterator";
 
@@ -26,19 +28,25 @@ pub(crate) struct Batches {
     batches: InProcess<Mutex<Option<atds::Batches>>>,
     columns: Arc<Columns>,
     stats: Py<StatsHandle>,
+    /// Whether the iterator takes the seeds of states.
+    any_seed: bool,
 }
 
 impl Batches {
     pub(crate) fn new(
         py: Python<'_>,
+        dataset: atds::Dataset,
         batches: atds::Batches,
         columns: Arc<Columns>,
+        any_seed: bool,
     ) -> PyResult<Self> {
-        let stats = Py::new(py, StatsHandle::new(batches.stats_handle()))?;
+        let stats = StatsHandle::new(batches.stats_handle(), dataset, batches.until());
+        let stats = Py::new(py, stats)?;
         Ok(Batches {
             batches: InProcess::new(Mutex::new(Some(batches))),
             columns,
             stats,
+            any_seed,
         })
     }
 }
@@ -105,9 +113,59 @@ impl Batches {
         forward_logs(py)
     }
 
+    /// Where the iterator is, after the last batch that it has yielded.
+    fn state_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.stats.get().state_dict(py)
+    }
+
+    /// As `state_dict`.
+    fn get_state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.state_dict(py)
+    }
+
+    /// Goes on from a state of this data set.
+    fn load_state_dict(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
+        let state = read_state(py, state)?;
+        let mut dataset = self.stats.get().dataset(py)?;
+        if let (true, Some(seed)) = (self.any_seed, state.seed()) {
+            dataset = dataset.with_seed(seed);
+        }
+        let resuming = move || {
+            let rest = dataset.rest(&state)?;
+            let batches = rest.epochs_after(state.batches, state.epoch..state.until);
+            Ok((rest, batches))
+        };
+        let (dataset, resumed) = interruptible(py, resuming)?.or_raise(py)?;
+        let (handle, until) = (resumed.stats_handle(), resumed.until());
+        let batches = self.batches.get(py, WHAT)?;
+        // All at once for other threads, which take batches meanwhile.
+        let mut batches = loop {
+            match batches.try_lock() {
+                Ok(batches) => break batches,
+                Err(TryLockError::Poisoned(batches)) => break batches.into_inner(),
+                Err(TryLockError::WouldBlock) => py.detach(|| thread::sleep(SLICE / 10)),
+            }
+        };
+        self.stats.get().follow(py, handle, dataset, until)?;
+        let before = batches.replace(resumed);
+        drop(batches);
+        py.detach(|| drop_patiently(before));
+        forward_logs(py)
+    }
+
+    /// As `load_state_dict`.
+    fn set_state(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.load_state_dict(py, state)
+    }
+
     /// Figures of the iteration up to now.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.stats.get().snapshot(py)
+    }
+
+    /// The damage that was left out.
+    fn skipped<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.stats.get().skipped(py)
     }
 
     /// What each thread does now, or waits for.

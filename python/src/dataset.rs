@@ -17,6 +17,8 @@ use crate::files::Files;
 use crate::fork::InProcess;
 use crate::options;
 use crate::schemas::FileSchemas;
+use crate::shares::{self, World};
+use crate::states::{read_state, state_at};
 use crate::waiting::interruptible;
 
 const WHAT: &str = "this data set";
@@ -86,11 +88,66 @@ impl Dataset {
         interruptible(py, move || dataset.end_threads())
     }
 
-    /// The batches of `count` epochs from epoch `first` on.
-    fn epochs(&self, py: Python<'_>, first: u64, count: u64) -> PyResult<Batches> {
+    /// The batches of `count` epochs from epoch `first` on, without the first `given` batches of that.
+    /// `any_seed` is whether the iterator takes the seeds of states.
+    #[pyo3(signature = (first, count, given = 0, *, any_seed = false))]
+    fn epochs(
+        &self,
+        py: Python<'_>,
+        first: u64,
+        count: u64,
+        given: u64,
+        any_seed: bool,
+    ) -> PyResult<Batches> {
         let epochs = first..first.saturating_add(count);
-        let batches = self.dataset.get(py, WHAT)?.epochs(epochs);
-        Batches::new(py, batches, self.columns.clone())
+        let dataset = self.dataset.get(py, WHAT)?.clone();
+        let batches = dataset.epochs_after(given, epochs);
+        Batches::new(py, dataset, batches, self.columns.clone(), any_seed)
+    }
+
+    /// The same data set with another seed.
+    fn with_seed(&self, py: Python<'_>, seed: u64) -> PyResult<Self> {
+        Ok(self.with(self.dataset.get(py, WHAT)?.with_seed(seed)))
+    }
+
+    /// The same data set, with the states of another that reads other columns of the same batches.
+    fn with_states_of(&self, py: Python<'_>, other: &Dataset) -> PyResult<Self> {
+        let other = other.dataset.get(py, WHAT)?;
+        Ok(self.with(self.dataset.get(py, WHAT)?.with_states_of(other)))
+    }
+
+    /// The data set that goes on from a state. Returns it with the epoch, the number of batches that were
+    /// yielded of it, and the epoch after the last of the iteration.
+    fn rest(
+        &self,
+        py: Python<'_>,
+        state: &Bound<'_, PyAny>,
+    ) -> PyResult<(Dataset, (u64, u64, u64))> {
+        let state = read_state(py, state)?;
+        let found = (state.epoch, state.batches, state.until);
+        let dataset = self.dataset.get(py, WHAT)?.clone();
+        let rest = interruptible(py, move || dataset.rest(&state))?.or_raise(py)?;
+        Ok((self.with(rest), found))
+    }
+
+    /// Number of records that others have left to all that go on together, if it goes on after others.
+    fn records_left(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        Ok(self.dataset.get(py, WHAT)?.records_left())
+    }
+
+    /// The state of an iteration up to epoch `until`, in epoch `epoch` after `batches` batches. Damage has
+    /// cost `skipped` of the epoch: a number of records, and of bytes.
+    #[pyo3(signature = (epoch, batches, until, skipped = (0, 0)))]
+    fn state_at<'py>(
+        &self,
+        py: Python<'py>,
+        epoch: u64,
+        batches: u64,
+        until: u64,
+        skipped: (u64, u64),
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let dataset = self.dataset.get(py, WHAT)?;
+        state_at(py, dataset, (epoch, batches, until), skipped)
     }
 
     /// The schemas that another process needs to build this data set without reading headers.
@@ -122,10 +179,22 @@ impl Dataset {
     ) -> PyResult<Self> {
         let dataset = self.dataset.get(py, WHAT)?;
         let slice = dataset.slice(start..end, file_records).or_raise(py)?;
-        Ok(Dataset {
-            dataset: InProcess::new(slice.with_rank(rank, worker)),
-            columns: self.columns.clone(),
-        })
+        Ok(self.with(slice.with_rank(rank, worker)))
+    }
+
+    /// The records of worker `worker` of rank `rank`.
+    #[pyo3(signature = (world, rank, worker, file_records))]
+    fn share(
+        &self,
+        py: Python<'_>,
+        world: World,
+        rank: u64,
+        worker: u64,
+        file_records: Vec<u64>,
+    ) -> PyResult<Self> {
+        let dataset = self.dataset.get(py, WHAT)?;
+        let share = dataset.share(shares::world(world)?, rank, worker, file_records);
+        Ok(self.with(share.or_raise(py)?))
     }
 
     /// Number of records of all files.
@@ -137,6 +206,16 @@ impl Dataset {
     /// The columns: name, dtype, kind, shape, layout.
     fn spec(&self, py: Python<'_>) -> PyResult<Vec<SaidColumn>> {
         columns(self.dataset.get(py, WHAT)?.spec())
+    }
+}
+
+impl Dataset {
+    /// Another data set with the same columns.
+    fn with(&self, dataset: atds::Dataset) -> Self {
+        Dataset {
+            dataset: InProcess::new(dataset),
+            columns: self.columns.clone(),
+        }
     }
 }
 

@@ -53,6 +53,28 @@ pub(crate) fn features_error(py: Python<'_>, error: &FeaturesError) -> PyErr {
     plain(py, "FeatureError", error)
 }
 
+/// The exception of a table that cannot be read or written.
+#[cold]
+pub(crate) fn table_error(py: Python<'_>, file: &Path, error: &atds_btable::Error) -> PyErr {
+    let raised = || {
+        let place = PyDict::new(py);
+        place.set_item("file", file.as_os_str())?;
+        let (class, message) = match &error.kind {
+            atds_btable::ErrorKind::Io(io) => {
+                place.set_item("errno", io.raw_os_error())?;
+                (io_class(io), format!("{}: {io}", file.display()))
+            }
+            _ => {
+                place.set_item("offset", error.offset)?;
+                place.set_item("record", error.row)?;
+                ("DataError", format!("{}: {error}", file.display()))
+            }
+        };
+        raise(py, class, &message, Some(&place))
+    };
+    raised().unwrap_or_else(|failed| failed)
+}
+
 /// The exception of a features file that cannot be read.
 #[cold]
 pub(crate) fn features_file_error(py: Python<'_>, file: &Path, error: &FeaturesError) -> PyErr {
@@ -117,7 +139,13 @@ fn to_python(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     if let ErrorKind::Io(error) = &error.kind {
         location.set_item("errno", error.raw_os_error())?;
     }
-    raise(py, class(&error.kind), error, Some(&location))
+    let message: &dyn Display = match &error.kind {
+        ErrorKind::State(mismatch) if mismatch.is_of_others() => {
+            &format!("{error} (atds.merge_states)")
+        }
+        _ => error,
+    };
+    raise(py, class(&error.kind), message, Some(&location))
 }
 
 /// The class in `atds.errors` for a kind of error.
@@ -134,11 +162,17 @@ fn class(kind: &ErrorKind) -> &'static str {
         | ErrorKind::Packed { .. }
         | ErrorKind::Option { .. } => "OptionError",
         ErrorKind::ReadOnce { .. } => "ReadOnceError",
+        ErrorKind::State(_) | ErrorKind::Merge(_) => "StateError",
         ErrorKind::MemoryLimit { .. }
         | ErrorKind::InspectMemory { .. }
         | ErrorKind::BatchTooLarge { .. } => "MemoryLimitError",
         ErrorKind::Feature(_) | ErrorKind::Features(_) => "FeatureError",
+        kind if kind.is_of_features() => "FeatureError",
         ErrorKind::Avro(kind) => avro_class(kind),
+        ErrorKind::BTable(kind) => match **kind {
+            atds::btable::ErrorKind::Feature { .. } => "FeatureError",
+            _ => "DataError",
+        },
         _ => "DataError",
     }
 }
@@ -175,6 +209,13 @@ fn raise(
     let class = py.import("atds.errors")?.getattr(class)?;
     let error = class.call((Interface::Python.message(message),), location)?;
     Ok(PyErr::from_value(error))
+}
+
+/// A text that is no state of an iteration.
+#[cold]
+pub(crate) fn state_error(py: Python<'_>, error: &dyn Display) -> PyErr {
+    let message = format!("this is no state of an iteration: {error}");
+    raise(py, "StateError", &message, None).unwrap_or_else(|error| error)
 }
 
 /// The exception of a bug in this library.

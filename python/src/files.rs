@@ -3,9 +3,11 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use atds::FileFormat;
 use atds::avro::inference::LeftOut;
 use atds::avro::inspect::InspectOptions;
 use atds::avro::records::Records;
+use atds::interface::Interface;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -29,9 +31,16 @@ pub(crate) struct Files {
 impl Files {
     /// Looks up the files that paths, patterns and folders stand for.
     #[new]
-    fn new(py: Python<'_>, given: Vec<PathBuf>, recursive: bool) -> PyResult<Self> {
+    #[pyo3(signature = (given, recursive, format = None))]
+    fn new(
+        py: Python<'_>,
+        given: Vec<PathBuf>,
+        recursive: bool,
+        format: Option<&str>,
+    ) -> PyResult<Self> {
+        let format: Option<FileFormat> = format.map(str::parse).transpose().or_raise(py)?;
         let look_up = move || {
-            let given = atds::Files::from(given).recursive(recursive);
+            let given = atds::Files::from(given).recursive(recursive).format(format);
             let files = given.looked_up()?;
             let (paths, read_once) = (files.resolve()?, files.read_once()?);
             Ok((files, paths, read_once))
@@ -143,6 +152,28 @@ pub(crate) fn infer_features(
         atds::avro::inference::inference_warnings(&inferred),
         sampled.collect(),
     ))
+}
+
+/// The files that have no damage, and for each of the others its damage as the text of a JSON object. All
+/// are read once. `features` is the text of a features file; `None` to infer them.
+#[pyfunction]
+#[pyo3(signature = (files, features, options))]
+pub(crate) fn without_damaged(
+    py: Python<'_>,
+    files: PyRef<'_, Files>,
+    features: Option<&str>,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<(Vec<PathBuf>, Vec<String>)> {
+    let builder = atds::Dataset::builder(files.get(py)?.clone(), 1024);
+    let mut builder = options::apply(builder, options, None)?;
+    if let Some(features) = features {
+        let features = atds::features::from_json(features);
+        builder = builder.features(features.map_err(|error| features_error(py, &error))?);
+    }
+    let dataset = files.wait(py, move || builder.build())?.or_raise(py)?;
+    let skipped = dataset.skipped_files().iter();
+    let skipped = skipped.map(|skipped| skipped.to_json(Interface::Python).to_string());
+    Ok((dataset.files().to_vec(), skipped.collect()))
 }
 
 /// Inspects a file, and counts nulls in its first `sample` records. `None` stands for the default

@@ -8,6 +8,7 @@
 mod arrow;
 mod batch;
 mod batches;
+mod btable;
 mod command;
 mod dataset;
 mod dlpack;
@@ -21,6 +22,8 @@ mod options;
 mod packing;
 mod records;
 mod schemas;
+mod shares;
+mod states;
 mod stats;
 mod waiting;
 
@@ -38,6 +41,8 @@ mod native {
     #[pymodule_export]
     use crate::batches::Batches;
     #[pymodule_export]
+    use crate::btable::{TableReader, TableWriter};
+    #[pymodule_export]
     use crate::command::run_command;
     #[pymodule_export]
     use crate::dataset::{Dataset, spec_of_features};
@@ -46,6 +51,7 @@ mod native {
     #[pymodule_export]
     use crate::files::{
         Files, check_features, check_features_file, infer_features, inspect, read_schema,
+        without_damaged,
     };
     #[pymodule_export]
     use crate::fork::forked;
@@ -59,6 +65,10 @@ mod native {
     use crate::records::RecordReader;
     #[pymodule_export]
     use crate::schemas::FileSchemas;
+    #[pymodule_export]
+    use crate::shares::{rank_share, worker_share};
+    #[pymodule_export]
+    use crate::states::merge_states;
     #[pymodule_export]
     use crate::stats::{StatsHandle, no_stats};
 

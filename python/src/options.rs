@@ -1,7 +1,11 @@
 //! The options of data sets, as `python/atds/options.py` has checked them.
 
+use std::path::PathBuf;
+
 use atds::avro::Schema;
-use atds::{DatasetBuilder, OutOfBounds, Threads, Tolerate};
+use atds::damage::MaxSkipped;
+use atds::interface::Interface;
+use atds::{DatasetBuilder, OutOfBounds, Shuffle, Threads, Tolerate};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -34,22 +38,41 @@ fn set(
         "shuffle_buffer_size" => builder.shuffle_buffer_size(value.extract()?),
         "num_parallel_calls" => builder.threads(threads(value.extract()?, max_threads)),
         "seed" => builder.seed(value.extract()?),
+        "root" => builder.root(value.extract::<std::path::PathBuf>()?),
+        "index" => builder.index(value.extract::<std::path::PathBuf>()?),
         "epochs" => builder.epochs(value.extract()?),
         "shuffle_files" => builder.shuffle_files(value.extract()?),
+        "provenance" => builder.provenance(value.extract::<String>()?),
         "prefetch" => builder.prefetch(value.extract()?),
         "reader_schema" => builder.reader_schema(schema(value)?),
         "shuffle_blocks" => builder.shuffle_blocks(value.extract()?),
+        "shuffle" => builder.shuffle(shuffle(value.extract()?)?),
         "out_of_bounds" => builder.out_of_bounds(out_of_bounds(value.extract()?)),
         "memory_limit" => builder.memory_limit(value.extract()?),
         "mmap" => builder.mmap(value.extract()?),
         "strict" => builder.strict(value.extract()?),
         "check_files" => builder.check_files(value.extract()?),
+        "format" => builder.format(value.extract::<String>()?.parse().or_raise(value.py())?),
         "sample_records" => builder.sample_records(value.extract()?),
+        "on_error" => builder.on_error(value.extract::<String>()?.parse().or_raise(value.py())?),
+        "max_skipped" => builder.max_skipped(max_skipped(value)?),
+        "skip_log" => builder
+            .skip_log(value.extract::<PathBuf>()?)
+            .interface(Interface::Python),
+        "skip_mask" => builder.mask(value.extract::<String>()?),
         "tolerate" => builder.tolerate(tolerated(value.py(), &value.extract::<Vec<_>>()?)?),
         "max_block_bytes" => builder.max_block_bytes(value.extract()?),
         "max_depth" => builder.max_depth(value.extract()?),
         _ => return Err(fault(&format!("an option not known here: {name}"))),
     })
+}
+
+/// What is shuffled of all files together, by name.
+fn shuffle(what: &str) -> PyResult<Shuffle> {
+    match what {
+        "blocks" => Ok(Shuffle::Blocks),
+        _ => Err(fault(&format!("a shuffle not known here: {what}"))),
+    }
 }
 
 /// -1 is automatic.
@@ -58,6 +81,14 @@ fn threads(threads: isize, max_threads: Option<usize>) -> Threads {
         (Ok(threads), _) => Threads::Fixed(threads),
         (Err(_), Some(most)) => Threads::UpTo(most),
         (Err(_), None) => Threads::Auto,
+    }
+}
+
+/// A whole number is of records, another a part of an epoch.
+fn max_skipped(value: &Bound<'_, PyAny>) -> PyResult<MaxSkipped> {
+    match value.extract() {
+        Ok(records) => Ok(MaxSkipped::Records(records)),
+        Err(_) => Ok(MaxSkipped::Fraction(value.extract()?)),
     }
 }
 

@@ -26,7 +26,7 @@ def test_the_distribution_is_imported_as_atds(
     command = [point for point in distribution.entry_points if point.group == "console_scripts"]
     assert [(point.name, point.value) for point in command] == [("atds", "atds._command:main")]
     extras = distribution.metadata.get_all("Provides-Extra")
-    assert extras == ["arrow", "jax", "progress", "tensorflow", "torch"]
+    assert extras == ["arrow", "btable", "grain", "jax", "progress", "tensorflow", "torch"]
 
 
 def test_licences_of_the_linked_code_are_in_it(

@@ -21,7 +21,7 @@ def modules() -> list[str]:
 
 
 #: The subpackages that need the framework of the same name.
-FRAMEWORKS = ("jax", "tensorflow", "torch")
+FRAMEWORKS = ("grain", "jax", "tensorflow", "torch")
 
 
 def framework_of(name: str) -> str | None:

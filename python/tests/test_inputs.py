@@ -87,7 +87,7 @@ def test_files_that_may_be_avro_are_not_skipped_in_silence(
     told = "to read such files, give a pattern for them too"
     for recursive, skipped in ((False, "2 files"), (True, "3 files")):
         caplog.clear()
-        atds.Dataset(tree, 1000, recursive=recursive)
+        atds.Dataset(tree, 1000, recursive=recursive, format="avro")
         assert [record.getMessage() for record in caplog.records][-1] == (
             f"{tree}: {skipped} not named *.avro were skipped, such as 'C.AVRO': {told}"
         )
@@ -169,7 +169,9 @@ def test_a_pipe_is_read_once(pipe: str) -> None:
         pickle.dumps(dataset)
 
 
-@pytest.mark.parametrize("options", [{"mmap": True}, {"shuffle_blocks": True}])
+@pytest.mark.parametrize(
+    "options", [{"mmap": True}, {"shuffle_blocks": True}, {"shuffle": "blocks"}]
+)
 def test_what_a_pipe_cannot_do(pipe: str, options: dict[str, Any]) -> None:
     with pytest.raises(atds.ReadOnceError, match="leave `?"):
         atds.Dataset(pipe, 64, NUMBER, **options)
@@ -280,6 +282,8 @@ def test_packed_files(tmp_path: Path, numbers: str, caplog: pytest.LogCaptureFix
     assert "the whole file is packed as gzip" in caplog.records[0].getMessage()
     with pytest.raises(atds.OptionError, match="shuffle_blocks"):
         atds.Dataset(path, 64, NUMBER, shuffle_blocks=True)
+    with pytest.raises(atds.OptionError, match='leave shuffle="blocks" out, or unpack the file'):
+        atds.Dataset(path, 64, NUMBER, shuffle="blocks")
     path.write_bytes(path.read_bytes()[:-50])
     with pytest.raises(atds.DataError, match="the gzip around the file is damaged or cut short"):
         read(atds.Dataset(path, 64, NUMBER))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from typing import Any
 
 import pytest
@@ -19,10 +20,18 @@ VALUES: dict[str, tuple[list[Any], Any]] = {
     "num_parallel_calls": ([None, atds.AUTOTUNE, 1, 1024], 0),
     "seed": ([None, 0, (1 << 63) - 1], 1 << 63),
     "epochs": ([1, 2, (1 << 32) - 1], None),
+    "provenance": ([None, "place"], True),
+    "index": ([None], 3),
+    "root": ([None, "/"], 3),
+    "on_error": (["raise", "skip_block", "skip_file"], "skip"),
+    "max_skipped": ([None, 0, 10, 0.0, 1.0], 1.5),
+    "skip_log": ([None, os.devnull], 3),
+    "skip_mask": (["mask", "read"], None),
     "shuffle_files": ([False, True], "yes"),
     "prefetch": ([0, 1024], 1025),
     "reader_schema": ([None, "path"], object()),
     "shuffle_blocks": ([False, True], None),
+    "shuffle": ([None, "blocks"], True),
     "out_of_bounds": (["error", "drop"], "keep"),
     "memory_limit": ([None, 1 << 40, (1 << 63) - 1], 0),
     "mmap": ([False, True], 0.5),
@@ -30,6 +39,7 @@ VALUES: dict[str, tuple[list[Any], Any]] = {
     "check_files": ([False, True], "no"),
     "sample_records": ([0, 1, (1 << 63) - 1], -1),
     "recursive": ([False, True], "no"),
+    "format": ([None, "avro"], "csv"),
     "tolerate": ([(), "utf8", ["utf8", "checksum"], iter(["utf8"])], "all"),
     "max_block_bytes": ([None, 1 << 20, (1 << 62) - 1], 1 << 62),
     "max_depth": ([None, 10, 300], 301),

@@ -97,6 +97,20 @@ def test_every_page_is_walked() -> None:
     assert len(walked) > 20
 
 
+def test_each_promise_names_tests_that_there_are() -> None:
+    page = (REPOSITORY / "docs/guarantees.md").read_text()
+    rows = [row for row in page.splitlines() if re.match(r"\| (?!promise|---)", row)]
+    assert len(rows) > 20
+    for row in rows:
+        tests = re.findall(r"`([^`]+)`", row.split("|")[3])
+        assert tests, row
+    for path, name in re.findall(r"`([\w/.-]+/[\w.-]+)(?:::(\w+))?`", page):
+        assert (REPOSITORY / path).exists(), path
+        if name:
+            text = (REPOSITORY / path).read_text()
+            assert re.search(rf"(?:fn|def) {name}\(", text), f"{path}::{name}"
+
+
 def test_the_page_of_the_api_has_all_that_is_public() -> None:
     page = (REPOSITORY / "docs/python-api.md").read_text()
     documented = re.findall(r"^::: (\S+)$", page, re.MULTILINE)
@@ -107,7 +121,7 @@ def test_the_page_of_the_api_has_all_that_is_public() -> None:
 
 
 #: The modules whose names are public.
-MODULES = ("atds", "atds.jax", "atds.tensorflow", "atds.torch")
+MODULES = ("atds", "atds.btable", "atds.grain", "atds.jax", "atds.tensorflow", "atds.torch")
 
 
 def exported(module: str) -> list[str]:

@@ -109,10 +109,12 @@ def test_what_is_no_shard(numbers: str, shard: Any) -> None:
     )
 
 
-@pytest.mark.parametrize("option", ["shuffle_files", "shuffle_blocks"])
-def test_shuffled_shards_need_a_seed(numbers: str, option: str) -> None:
+@pytest.mark.parametrize(
+    "option", [{"shuffle_files": True}, {"shuffle_blocks": True}, {"shuffle": "blocks"}]
+)
+def test_shuffled_shards_need_a_seed(numbers: str, option: dict[str, Any]) -> None:
     def make(shard: tuple[int, int], **options: Any) -> atds.Dataset:
-        return atds.Dataset(numbers, 64, NUMBER, shard=shard, **{option: True}, **options)
+        return atds.Dataset(numbers, 64, NUMBER, shard=shard, **option, **options)
 
     with pytest.raises(atds.OptionError, match="^seed must be given where several shards"):
         make((0, 2))

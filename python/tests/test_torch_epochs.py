@@ -127,7 +127,9 @@ def test_accelerate_does_not_join_epochs(numbers: str) -> None:
     need("torch")
     import atds.torch
     from atds.torch.callers import Caller, Dispatcher
+    from atds.torch.checks import check_caller
 
     dataset = atds.torch.Dataset(numbers, 64, NUMBER, epochs=2)
     with pytest.raises(atds.OptionError, match="epochs=2 is not possible with Accelerate's"):
-        dataset._check(Caller(dispatcher=Dispatcher(0, 2, False, True)))
+        caller = Caller(dispatcher=Dispatcher(0, 2, False, True))
+        check_caller(caller, None, "drop", dataset.dataset)

@@ -177,7 +177,8 @@ def trainer(tmp_path_factory: pytest.TempPathFactory) -> Reports:
 def test_a_trainer_s_own_loader_is_refused(trainer: Reports, case: str) -> None:
     said = errors(trainer, case)
     assert said.startswith("OptionError: the data set yields whole batches")
-    assert "return DataLoader(self.train_dataset, batch_size=None)" in said
+    loader = "DataLoader(self.train_dataset, batch_size=None)"
+    assert f"return self.accelerator.prepare({loader})" in said
 
 
 @pytest.mark.parametrize("case", ["loader of batches", "loader of batches, workers"])

@@ -83,13 +83,15 @@ def check_workers(share: Any, batch_size: int, workers: int, drop_remainder: boo
         if behind is not None:
             assert part.records[1] == behind.records[0]
             assert held % batch_size == 0
-        found += (made if part.batches is None else min(part.batches, made)) + part.padding
+        assert part.made == made
+        found += part.taken + part.padding
     assert found == share.batches
 
 
 @pytest.mark.parametrize("workers", [0, 3])
 def test_ranks_share_the_records(numbers: str, workers: int) -> None:
-    for options in ({}, {"shuffle_files": True, "shuffle_blocks": True, "seed": 1}):
+    shuffled = {"shuffle_files": True, "shuffle_blocks": True, "seed": 1}
+    for options in ({}, shuffled, {"shuffle": "blocks", "seed": 1}):
         ranks = [
             atds.torch.Dataset(numbers, 30, NUMBER, rank=rank, world_size=3, **options)  # type: ignore[arg-type]
             for rank in range(3)

@@ -1,4 +1,4 @@
-"""Runs scripts as two ranks on this machine, and collects the reports of the ranks."""
+"""Runs scripts as ranks on this machine, and collects the reports of the ranks."""
 
 from __future__ import annotations
 
@@ -21,14 +21,42 @@ HANGS = 400
 #: Number of records that the scripts read. Two ranks cannot share it evenly.
 RECORDS = 1001
 
-#: The way that a script is started.
-TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
-
 Reports = list[dict[str, Any]]
 
 
-def launch(script: str, folder: Path, with_: tuple[str, ...] = TORCHRUN) -> Reports:
+def torchrun(ranks: int) -> tuple[str, ...]:
+    """The way that ranks of a script are started."""
+    return ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks))
+
+
+def launch(
+    script: str, folder: Path, *arguments: str, with_: tuple[str, ...] | None = None, ranks: int = 2
+) -> Reports:
     """The reports of each rank of a script, by the name of the case."""
+    with_ = torchrun(ranks) if with_ is None else with_
+    if not (folder / "numbers.avro").exists():
+        write_numbers(folder)
+    environment = {
+        **os.environ,
+        "ACCELERATE_USE_CPU": "true",
+        "GLOO_SOCKET_IFNAME": "lo",
+        "HF_HUB_OFFLINE": "1",
+        "OMP_NUM_THREADS": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, *with_, str(SCRIPTS / script), str(folder), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=HANGS,
+        check=False,
+        env=environment,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return [json.loads((folder / f"{rank}.json").read_text()) for rank in range(ranks)]
+
+
+def write_numbers(folder: Path) -> None:
+    """The records that the scripts read."""
     schema = {
         "type": "record",
         "name": "R",
@@ -41,23 +69,6 @@ def launch(script: str, folder: Path, with_: tuple[str, ...] = TORCHRUN) -> Repo
     records = [{"n": n, "x": [n, 1.0], "ids": list(range(n % 4))} for n in range(RECORDS)]
     with (folder / "numbers.avro").open("wb") as file:
         fastavro.writer(file, fastavro.parse_schema(schema), records, sync_interval=200)
-    environment = {
-        **os.environ,
-        "ACCELERATE_USE_CPU": "true",
-        "GLOO_SOCKET_IFNAME": "lo",
-        "HF_HUB_OFFLINE": "1",
-        "OMP_NUM_THREADS": "1",
-    }
-    done = subprocess.run(
-        [sys.executable, *with_, str(SCRIPTS / script), str(folder)],
-        capture_output=True,
-        text=True,
-        timeout=HANGS,
-        check=False,
-        env=environment,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return [json.loads((folder / f"{rank}.json").read_text()) for rank in range(2)]
 
 
 def assert_read_once(

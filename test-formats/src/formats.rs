@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use atds_format::Format;
-use tensor_batch::{Batch, BatchSpec};
+use tensor_batch::{Batch, BatchSpec, RowSlots};
 
 use crate::columns::Columns;
 use crate::toy::{self, Toy};
@@ -44,6 +44,23 @@ pub trait TestFormat: fmt::Debug + Send + Sync {
         InMemory::new(name, bytes).as_stream().into()
     }
 
+    /// The blocks that the framing makes of rows that are written by these blocks. They differ where a format
+    /// has no blocks of its own.
+    fn framed(&self, blocks: &[Vec<Row>]) -> Vec<Vec<Row>> {
+        blocks.to_vec()
+    }
+
+    /// The parts of a file after each of which it may end. Those that are whole are read if it ends in
+    /// another place.
+    fn parts(&self, blocks: &[Vec<Row>]) -> Vec<Vec<Row>> {
+        self.framed(blocks)
+    }
+
+    /// How many times the memory of a row of dense and ragged columns a row of this format takes.
+    fn memory_factor(&self) -> u64 {
+        1
+    }
+
     /// Whether a payload can have several ranges of the file.
     fn has_ranges(&self) -> bool {
         false
@@ -70,6 +87,32 @@ pub trait TestFormat: fmt::Debug + Send + Sync {
         });
         rows.collect()
     }
+
+    /// The rows that are written in the slots of a batch that is not complete: none if a part of a row is.
+    fn written(&self, slots: &mut RowSlots<'_>) -> Vec<Row> {
+        rows_of_slots(slots)
+    }
+}
+
+/// The rows in the slots of a batch that is not complete.
+pub(crate) fn rows_of_slots(slots: &mut RowSlots<'_>) -> Vec<Row> {
+    let rows = slots.row();
+    let [label, list] = slots.columns() else {
+        return Vec::new();
+    };
+    let labels = label.dense::<i64>().expect("a dense column")[..rows].to_vec();
+    let list = list.segment().expect("a varlen column");
+    let values = list.values.as_slice::<i64>().expect("of int64");
+    let splits = list.splits[0].as_slice();
+    let is_whole = splits.len() == rows + 1 && splits[rows] == values.len() as i64;
+    let numbers = splits.windows(2).map(|ends| {
+        let [start, end] = [ends[0] as usize, ends[1] as usize];
+        values[start..end].to_vec()
+    });
+    let rows = labels.into_iter().zip(numbers);
+    let rows = rows.map(|(label, numbers)| Row { label, numbers });
+    // A part of a row is no row.
+    rows.filter(|_| is_whole).collect()
 }
 
 /// Writes toy files.

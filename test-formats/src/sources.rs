@@ -254,6 +254,7 @@ impl Answering {
             done,
         } = read;
         if self.options.failing.contains(&range.start) {
+            drop(buffer);
             return done.complete(Err(io::Error::other("the store does not answer")));
         }
         let all = slice(&self.bytes, &range);
@@ -267,6 +268,8 @@ impl Answering {
         let len = (most * self.next_random() as usize / 1000).clamp(most.min(1), most);
         let answer = all.slice(..len);
         if !self.options.uses_buffer {
+            // Its memory may be what the next read lacks.
+            drop(buffer);
             return done.complete(Ok(answer));
         }
         buffer.space(len).copy_from_slice(&answer);

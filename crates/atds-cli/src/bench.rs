@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use atds::stats::Stats;
 
-use atds::{Dataset, Layout, OutOfBounds, Threads};
+use atds::{Dataset, FileFormat, Files, Layout, OutOfBounds, Shuffle, Threads};
 use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::lenience::Lenience;
+use crate::on_error::OnErrorArgs;
 use crate::signals::Signals;
 use crate::trace::{CommandTrace, TraceArgs};
 use crate::units::{count, counted};
@@ -25,12 +26,15 @@ use crate::{figures, inputs, options, progress, units};
 /// figures cover the batches before it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Files, folders (their *.avro), patterns, file:// URLs, or - for standard input
+    /// Files, folders (their row files), patterns, file:// URLs, or - for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Also search the folders inside the folders
     #[arg(long)]
     recursive: bool,
+    /// The format of the files, such as avro [default: what their names tell, or else their first bytes]
+    #[arg(long, value_name = "NAME", value_parser = options::format(), hide_possible_values = true)]
+    format: Option<FileFormat>,
     /// A features file, or - for standard input [default: all fields of the first file's schema]
     #[arg(long, value_name = "F.json")]
     features: Option<PathBuf>,
@@ -53,6 +57,9 @@ pub(crate) struct Args {
     /// Shuffle the order of the blocks in each file each epoch
     #[arg(long)]
     shuffle_blocks: bool,
+    /// Shuffle runs of blocks (1 MiB or more) of all files together each epoch
+    #[arg(long, value_name = "WHAT", default_value = "none", value_parser = options::shuffle())]
+    shuffle: Shuffle,
     /// Seed of the shuffled order
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
@@ -89,6 +96,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     lenience: Lenience,
     #[command(flatten)]
+    on_error: OnErrorArgs,
+    #[command(flatten)]
     trace: TraceArgs,
     /// Print the figures as JSON
     #[arg(long)]
@@ -123,12 +132,13 @@ fn dataset(args: &Args, trace: &CommandTrace<'_>) -> Result<Dataset, Failure> {
         .iter()
         .map(|file| inputs::data_file(file))
         .collect();
-    let mut builder = Dataset::builder(files, args.batch_size)
-        .recursive(args.recursive)
+    let files = Files::from(files).recursive(args.recursive);
+    let mut builder = Dataset::builder(files.format(args.format), args.batch_size)
         .drop_remainder(args.drop_remainder)
         .shuffle_buffer_size(args.shuffle_buffer)
         .shuffle_files(args.shuffle_files)
         .shuffle_blocks(args.shuffle_blocks)
+        .shuffle(args.shuffle)
         .seed(args.seed)
         .epochs(args.epochs)
         .threads(args.threads)
@@ -153,7 +163,7 @@ fn dataset(args: &Args, trace: &CommandTrace<'_>) -> Result<Dataset, Failure> {
     if let Some(bytes) = args.reader_buffer {
         builder = builder.reader_buffer_size(usize::try_from(bytes).unwrap_or(usize::MAX));
     }
-    builder = trace.apply(args.lenience.apply(builder));
+    builder = trace.apply(args.on_error.apply(args.lenience.apply(builder)));
     if args.drop_out_of_bounds {
         builder = builder.out_of_bounds(OutOfBounds::Drop);
     }

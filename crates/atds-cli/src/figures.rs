@@ -37,6 +37,8 @@ pub(crate) fn to_json(stats: &Stats) -> Value {
         "dropped_records": stats.dropped_records,
         "dropped_entries": stats.dropped_entries,
         "truncated_lists": stats.truncated_lists,
+        "skipped_records": stats.skipped_records,
+        "skipped_bytes": stats.skipped_bytes,
         "thread_time": thread_time_to_json(&thread_time(stats)),
     })
 }
@@ -73,6 +75,13 @@ pub(crate) fn print(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
     )?;
     let (peak, limit) = (bytes(stats.memory_peak), limit(stats.memory_limit));
     line("memory", format!("{peak} at most, limit {limit}"))?;
+    if stats.skipped_records > 0 || stats.skipped_bytes > 0 {
+        let (records, unknown) = (count(stats.skipped_records), bytes(stats.skipped_bytes));
+        line(
+            "left out",
+            format!("{records} records, and {unknown} of unknown ones"),
+        )?;
+    }
     line("threads", stats.threads.to_string())?;
     if let Some(schedule) = &stats.schedule {
         line("last schedule", schedule.to_string())?;

@@ -32,6 +32,14 @@ pub(crate) struct Args {
     /// Number of records to print
     #[arg(short = 'n', long = "records", value_name = "N", default_value_t = 10)]
     records: usize,
+    /// Number of records to pass over first, which are read all the same
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        conflicts_with = "features"
+    )]
+    skip: usize,
     /// Print the tensors of the features in this file (- for standard input), not records
     #[arg(long, value_name = "F.json")]
     features: Option<PathBuf>,
@@ -68,7 +76,11 @@ pub(crate) fn run(args: &Args, waits: &Waits, out: &mut dyn Write) -> Result<(),
         .max_block_bytes()
         .unwrap_or(options.max_block_bytes);
     options.max_depth = lenience.max_depth.unwrap_or(options.max_depth);
-    for record in Records::open_with(&file, &options)?.take(args.records) {
+    let mut records = Records::open_with(&file, &options)?;
+    for skipped in records.by_ref().take(args.skip) {
+        skipped?;
+    }
+    for record in records.take(args.records) {
         writeln!(out, "{}", json_text(&record?))?;
     }
     Ok(())

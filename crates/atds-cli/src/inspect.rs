@@ -13,7 +13,7 @@ use atds::interface::printable;
 
 use atds::avro::schema::{SchemaError, SchemaPath};
 
-use atds::{ColumnKind, ColumnSpec, Feature, Files, features};
+use atds::{ColumnKind, ColumnSpec, Feature, FileFormat, Files, features};
 use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
@@ -59,17 +59,22 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// Avro files alone: those of a folder.
+fn avro(files: Files, args: &Args) -> Files {
+    files.recursive(args.recursive).format(FileFormat::Avro)
+}
+
 /// Runs the command. After a faulty file it continues with the next one.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     inputs::check_stdin(inputs::named("FILE", &args.files))?;
     let given = args.files.iter().map(|file| inputs::data_file(file));
     let given: Vec<PathBuf> = given.collect();
     if args.features {
-        return show_features(Files::from(given).recursive(args.recursive), args, out);
+        return show_features(avro(Files::from(given), args), args, out);
     }
     let mut files: Vec<Result<PathBuf, Failure>> = Vec::new();
     for path in given {
-        match Files::from(path).recursive(args.recursive).resolve() {
+        match avro(Files::from(path), args).resolve() {
             Ok(found) => files.extend(found.into_iter().map(Ok)),
             Err(error) => files.push(Err(error.into())),
         }

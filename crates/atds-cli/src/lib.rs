@@ -1,4 +1,4 @@
-//! The `atds` command: makes, describes and reads Avro files through the facade `atds`.
+//! The `atds` command: makes, describes, reads, verifies and repairs Avro files through the facade `atds`.
 //!
 //! The command is a library, so that other programs can contain it. The binary calls [`main_with`]
 //! with a [`StderrLogger`] for warnings.
@@ -9,24 +9,30 @@
 mod allocator;
 mod bench;
 mod completions;
+mod damage;
 mod demo;
 mod example;
 mod failure;
 mod figures;
 mod generate;
 mod head;
+mod index;
 mod inputs;
 mod inspect;
 mod json_text;
 mod lenience;
 mod logging;
 mod man;
+mod on_error;
 mod options;
 mod progress;
+mod repair;
+mod shuffle_report;
 mod signals;
 mod totals;
 mod trace;
 mod units;
+mod verify;
 mod waits;
 
 use std::ffi::OsString;
@@ -60,6 +66,10 @@ enum Command {
     Inspect(inspect::Args),
     Head(head::Args),
     Bench(bench::Args),
+    Verify(verify::Args),
+    Repair(repair::Args),
+    Index(index::Args),
+    ShuffleReport(shuffle_report::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -122,6 +132,10 @@ impl Command {
             Command::Inspect(_) => "inspect",
             Command::Head(_) => "head",
             Command::Bench(_) => "bench",
+            Command::Verify(_) => "verify",
+            Command::Repair(_) => "repair",
+            Command::Index(_) => "index",
+            Command::ShuffleReport(_) => "shuffle-report",
             Command::Completions(_) => "completions",
             Command::Man(_) => "man",
         }
@@ -136,6 +150,10 @@ fn run(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Inspect(args) => inspect::run(args, out),
         Command::Head(args) => head::run(args, &waits, out),
         Command::Bench(args) => bench::run(args, &waits, out),
+        Command::Verify(args) => verify::run(args, out),
+        Command::Repair(args) => repair::run(args, out),
+        Command::Index(args) => index::run(args, out),
+        Command::ShuffleReport(args) => shuffle_report::run(args, &waits, out),
         Command::Completions(args) => completions::run(args, out),
         Command::Man(args) => man::run(args, out),
     }

@@ -27,12 +27,16 @@ pub(crate) struct Args {
 }
 
 /// The subcommands that have a page.
-const SUBCOMMANDS: [&str; 7] = [
+const SUBCOMMANDS: [&str; 11] = [
     "demo",
     "generate",
     "inspect",
     "head",
     "bench",
+    "verify",
+    "repair",
+    "index",
+    "shuffle-report",
     "completions",
     "man",
 ];

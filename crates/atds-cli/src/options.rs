@@ -1,6 +1,6 @@
 //! Parsers of option values that are not plain numbers or paths.
 
-use atds::{Codec, Layout, Threads, Tolerate};
+use atds::{Codec, FileFormat, Layout, Shuffle, Threads, Tolerate};
 use atds_generate::Preset;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
@@ -44,6 +44,21 @@ pub(crate) fn codec() -> impl TypedValueParser<Value = Codec> {
     let enabled = Codec::ALL.into_iter().filter(|codec| codec.is_enabled());
     PossibleValuesParser::new(enabled.map(Codec::name))
         .try_map(|name| Codec::from_name(&name).ok_or("unknown codec"))
+}
+
+/// The name of a format.
+pub(crate) fn format() -> impl TypedValueParser<Value = FileFormat> {
+    let formats = FileFormat::ALL.iter().copied();
+    PossibleValuesParser::new(formats.map(FileFormat::name))
+        .try_map(|name| name.parse::<FileFormat>())
+}
+
+/// What is shuffled of all files together.
+pub(crate) fn shuffle() -> impl TypedValueParser<Value = Shuffle> {
+    PossibleValuesParser::new(["none", "blocks"]).map(|name| match name.as_str() {
+        "blocks" => Shuffle::Blocks,
+        _ => Shuffle::None,
+    })
 }
 
 /// The name of a layout.

@@ -4,26 +4,27 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use atds_features::{Feature, Features};
+use atds_features::Feature;
 use atds_pipeline::Options;
 use avro_decode::{Inferred, OutOfBounds, PlanOptions, Sampled, Schema};
-use tensor_batch::Layout;
+use tensor_batch::{BatchSpec, ColumnSpec, DType, Layout};
 
-use crate::avro::file_blocks::read_header;
-use crate::avro::inference::{infer_features, inference_warnings};
-use crate::avro::plans::Plans;
 use crate::avro::records::RecordOptions;
 use crate::avro::schema::FileSchemas;
-use crate::avro::{SampleOptions, sample_lengths};
+use crate::damage::{MaxSkipped, OnError, SkipOptions, Skipped};
 use crate::dataset::{Dataset, RunOptions, Settings};
 use crate::files::Files;
-use crate::formats::avro::{AvroFormat, BufferPool};
-use crate::iteration::NO_SHUFFLING;
+use crate::formats::{FileFormat, two_formats};
+use crate::index::FileIndex;
+use crate::interface::Interface;
+use crate::iteration::no_shuffling;
 use crate::limits::{
     DEFAULT_INFER_SAMPLE, DEFAULT_PREFETCH, MAX_PREFETCH, MAX_THREADS, default_memory_limit,
 };
 use crate::source::{Mappings, OnceInputs};
+use crate::state::{Reader, names_of};
 use crate::stats::Trace;
 use crate::{Error, ErrorKind, Threads, Tolerate};
 
@@ -47,12 +48,17 @@ impl Dataset {
                 mmap: false,
                 reading: RecordOptions::default(),
                 epochs: 1,
+                on_error: OnError::Raise,
+                mask: "mask".to_owned(),
+                skips: SkipOptions::default(),
             },
             check_files: true,
             on_check: Arc::new(|_, _| ControlFlow::Continue(())),
             schemas: None,
             sample_records: DEFAULT_INFER_SAMPLE,
             sampled: Vec::new(),
+            index: None,
+            root: None,
         }
     }
 }
@@ -61,16 +67,30 @@ impl Dataset {
 #[derive(Clone)]
 #[must_use]
 pub struct DatasetBuilder {
-    files: Files,
-    features: Option<Vec<Feature>>,
-    layout: Option<Layout>,
-    plan: PlanOptions,
-    run: RunOptions,
-    check_files: bool,
-    on_check: OnCheck,
-    schemas: Option<FileSchemas>,
-    sample_records: u64,
-    sampled: Vec<Sampled>,
+    pub(crate) files: Files,
+    pub(crate) features: Option<Vec<Feature>>,
+    pub(crate) layout: Option<Layout>,
+    pub(crate) plan: PlanOptions,
+    pub(crate) run: RunOptions,
+    pub(crate) check_files: bool,
+    pub(crate) on_check: OnCheck,
+    pub(crate) schemas: Option<FileSchemas>,
+    pub(crate) sample_records: u64,
+    pub(crate) sampled: Vec<Sampled>,
+    index: Option<PathBuf>,
+    root: Option<PathBuf>,
+}
+
+/// What is shuffled of all files together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Shuffle {
+    /// Nothing.
+    #[default]
+    None,
+    /// Runs of consecutive blocks of a file, each 1 MiB or longer unless its file is shorter. Seed and
+    /// epoch fix their order. Files that can be read only once, or that are packed as a whole, are an error.
+    Blocks,
 }
 
 /// The function that is called after each checked file.
@@ -103,6 +123,10 @@ macro_rules! setters {
 }
 
 setters! {
+    /// Sets the format that the files have. By default their [names or first bytes](FileFormat) tell it, and
+    /// a folder has the files of all formats.
+    format(format: FileFormat) => files.format;
+
     /// Sets whether the folders inside a folder are searched too (false by default).
     recursive(recursive: bool) => files.recursive;
 
@@ -121,6 +145,16 @@ setters! {
     /// Sets the schemas of the files, so that the build does not read them: all schemas, or those
     /// in [`Dataset::schemas`] of a data set of the same files and features.
     schemas(schemas: FileSchemas) => schemas;
+
+    /// Sets the [index](crate::index) that has the records of the files, so that this process does not
+    /// count them (none by default). Files that it lacks, or that have changed since, are counted, with a
+    /// warning in the log. With [`OnError::SkipBlock`] all are counted.
+    index(path: PathBuf) => index;
+
+    /// Sets the folder that all files are in, in whatever folders below it (none by default). A
+    /// [state](crate::state::State) then knows the files by their paths below it, so that all can be moved
+    /// together, and no longer by their names alone, which may be the same in several folders.
+    root(folder: PathBuf) => root;
 
     /// Sets whether a last batch of fewer than `batch_size` records is dropped (false by default).
     /// The statistics count the dropped records.
@@ -162,6 +196,36 @@ setters! {
     /// have no index and are an error.
     shuffle_blocks(shuffle: bool) => run.pipeline.shuffle_blocks;
 
+    /// Adds a dense int64 column of this name, of shape `[2]`, with the place of each row's record: the
+    /// number of its file in [`Dataset::files`], and the number of the record in the file, both counted
+    /// from 0 (no such column by default). It is right whatever is shuffled or left out. Rows of zeros
+    /// under a false [`mask`](Self::mask) have zeros here, too: they are no record's.
+    ///
+    /// ```
+    /// # use atds_generate::{generate, GenerateOptions, Preset};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let folder = folder.path();
+    /// # generate(folder, &GenerateOptions::new(Preset::Ads, 1_000))?;
+    /// let builder = atds::Dataset::builder(folder, 64).shuffle_buffer_size(500);
+    /// let dataset = builder.provenance("place".to_owned()).build()?;
+    /// for batch in dataset.iter() {
+    ///     for place in batch?.dense::<i64>("place")?.chunks(2) {
+    ///         let (file, record) = (&dataset.files()[place[0] as usize], place[1]);
+    ///         assert!(file.starts_with(folder) && record < 1_000);
+    ///     }
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    provenance(name: String) => run.pipeline.provenance;
+
+    /// For tests: sets the number of bytes of a run of blocks.
+    #[doc(hidden)]
+    run_bytes(bytes: u64) => run.pipeline.run_bytes;
+
+    /// For tests: sets the time between two lines of the log that say how far going on is.
+    #[doc(hidden)]
+    logged_every(every: Duration) => run.pipeline.logged_every;
+
     /// Sets the maximum number of batches that are ready before the caller asks for them (2 by
     /// default; 0 counts as 1). Batches that are being made then come on top, within the [memory
     /// limit](Self::memory_limit).
@@ -176,10 +240,11 @@ setters! {
     strict(strict: bool) => run.reading.strict;
 
     /// Sets the maximum memory in bytes of an iteration: of buffers that files are read into, of
-    /// blocks, compressed and decompressed, and of batches. At the limit, reading, decompressing and
-    /// batching wait until the caller takes a batch. A window and a batch that do not fit are an error
-    /// for any number of threads. Batches that the caller holds do not count, nor do planned batches
-    /// (some dozen bytes for each block).
+    /// blocks, compressed and decompressed, of the list of a file's blocks where they are shuffled or a
+    /// part of them is read (some 300 bytes a block), and of batches. At the limit, reading,
+    /// decompressing and batching wait until the caller takes a batch. A window and a batch that do not
+    /// fit are an error for any number of threads. Batches that the caller holds do not count, nor do
+    /// planned batches (some dozen bytes for each block).
     ///
     /// The default is [`default_memory_limit`]: 4 GiB, or less if the machine or the container has
     /// little memory.
@@ -225,6 +290,26 @@ setters! {
     /// default.
     out_of_bounds(choice: OutOfBounds) => plan.out_of_bounds;
 
+    /// Sets what becomes of damage: an error by default, see [`OnError`]. What is left out is counted in the
+    /// [statistics](crate::stats::Stats), listed by [`Batches::skipped`](crate::Batches::skipped), and named
+    /// in the log once for each file.
+    ///
+    /// With [`drop_remainder`](Self::drop_remainder), batches keep their shape: the rows that damage has
+    /// cost are zeros, and the column [`mask`](Self::mask) is false for them.
+    on_error(choice: OnError) => run.on_error;
+
+    /// Sets the name of the bool column that says which rows were read, where batches keep their shape
+    /// although damage is left out: `mask` by default.
+    mask(name: String) => run.mask;
+
+    /// Sets the interface whose names options have in texts of the [log of damage](Self::skip_log).
+    #[doc(hidden)]
+    interface(interface: Interface) => run.skips.interface;
+
+    /// Sets the file to which each place of damage that is left out is added, as a line of JSON: see
+    /// [`Skipped::to_json`](crate::damage::Skipped::to_json). None by default.
+    skip_log(path: PathBuf) => run.skips.log;
+
     /// Sets the faults of files that are tolerated (none by default). They are counted in the
     /// [statistics](crate::stats::Stats) and logged.
     tolerate(tolerate: Tolerate) => run.reading.tolerate;
@@ -241,6 +326,40 @@ impl DatasetBuilder {
     /// fields.
     pub fn features<F: Into<Feature>>(mut self, features: impl IntoIterator<Item = F>) -> Self {
         self.features = Some(features.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Sets how much may be left out of an epoch (all by default). Beyond it the iteration ends with an
+    /// error, after the batch that lost the record. Where the framing is damaged it is not known how many
+    /// records are lost: the number is estimated from the blocks of the file before, and is at least one.
+    ///
+    /// A [fraction](MaxSkipped::Fraction) needs the number of records of an epoch: an iteration begins with
+    /// counting them, unless this is a slice.
+    pub fn max_skipped(mut self, max: MaxSkipped) -> Self {
+        self.run.skips.max = Some(max);
+        self
+    }
+
+    /// Sets what is shuffled of all files together, each epoch, before the shuffle buffer
+    /// ([`Shuffle::None`] by default). With [`Shuffle::Blocks`], the blocks of all files are listed before
+    /// the first batch, which reads a few bytes of each, and once for a data set unless a file changes. So
+    /// damage that the list finds is an error before the first batch, unless
+    /// [`on_error`](Self::on_error) leaves it out.
+    ///
+    /// ```
+    /// # use atds_generate::{generate, GenerateOptions, Preset};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let folder = folder.path();
+    /// # generate(folder, &GenerateOptions::new(Preset::Ads, 1_000))?;
+    /// use atds::Shuffle;
+    ///
+    /// let builder = atds::Dataset::builder(folder, 64).shuffle(Shuffle::Blocks);
+    /// let dataset = builder.shuffle_buffer_size(500).seed(7).build()?;
+    /// assert_eq!(dataset.iter().count(), 16);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn shuffle(mut self, shuffle: Shuffle) -> Self {
+        self.run.pipeline.shuffle_runs = shuffle == Shuffle::Blocks;
         self
     }
 
@@ -280,9 +399,30 @@ impl DatasetBuilder {
     /// A file that is missing, a folder or a pattern without files; options out
     /// of their range; the first file that is not Avro, or whose schema the
     /// features do not fit.
-    pub fn build(self) -> Result<Dataset, Error> {
+    pub fn build(mut self) -> Result<Dataset, Error> {
+        if self.run.on_error == OnError::SkipFile {
+            return self.without_damaged_files();
+        }
+        let is_fraction = |max| match max {
+            MaxSkipped::Fraction(part) => (0.0..=1.0).contains(&part),
+            MaxSkipped::Records(_) => true,
+        };
+        let is_right = self.run.skips.max.is_none_or(is_fraction);
+        Error::check(
+            is_right,
+            "max_skipped",
+            "a number of records, or a part from 0 to 1",
+        )?;
+        self.run.pipeline.skip_damage = self.run.on_error == OnError::SkipBlock;
+        let keeps_rows = self.run.pipeline.skip_damage && self.run.pipeline.drop_remainder;
+        self.run.pipeline.mask = keeps_rows.then(|| self.run.mask.clone());
         let pipeline = &self.run.pipeline;
         Error::check(pipeline.batch_size > 0, "batch_size", "above 0")?;
+        let is_apart = pipeline.shuffle_files || pipeline.shuffle_blocks;
+        let is_right = !(pipeline.shuffle_runs && is_apart);
+        let must =
+            "\"none\" beside `shuffle_files` and `shuffle_blocks`, whose orders it would replace";
+        Error::check(is_right, "shuffle", must)?;
         self.run.reading.check()?;
         Error::check(
             pipeline.prefetch <= MAX_PREFETCH,
@@ -300,62 +440,94 @@ impl DatasetBuilder {
         let files = self.files.look_up()?;
         let inputs = self.files.inputs().clone();
         self.check_once(&inputs)?;
-        let schemas = self.read_schemas(&files, &inputs);
-        let inferred = match &self.features {
-            Some(_) => Inferred::default(),
-            None => self.infer_from(&files, &schemas)?,
+        let file_names = names_of(&files, self.root.as_deref())?;
+        let index = match &self.index {
+            // The counts would be those of the file before it was damaged.
+            Some(_) if self.run.on_error == OnError::SkipBlock => {
+                log::info!("the index is not used, since `on_error` leaves blocks out");
+                FileIndex::default()
+            }
+            Some(path) => FileIndex::read(path, &files)?,
+            None => FileIndex::default(),
         };
-        if self.run.pipeline.shuffle_blocks
-            && let Some((path, packing)) = inputs.packed.first()
-        {
-            let reason = NO_SHUFFLING;
-            return Err(Error::new(ErrorKind::Packed { packing, reason }).in_file(&path));
-        }
-        for warning in inference_warnings(&inferred) {
-            log::warn!("{warning}");
-        }
-        let plan = self.plan();
-        let features = self.features.unwrap_or(inferred.features);
-        let layout = |feature: Feature| match self.layout {
-            Some(layout) => feature.with_layout(layout),
-            None => feature,
-        };
-        let features = Features::new(features.into_iter().map(layout))?;
-        let were_checked = schemas.were_checked;
-        let level = match (were_checked, self.check_files) {
-            (true, _) => log::Level::Debug,
-            (false, true) => log::Level::Info,
-            (false, false) => log::Level::Warn,
-        };
-        let plans = Plans::new(features, plan, level, self.run.reading.strict);
-        let mut schemas = plans.check(&schemas, &files)?;
-        if !self.check_files && !were_checked {
-            look_further(&plans, &mut schemas, &files, &inputs, &*self.on_check);
-        }
-        // An input that is read only once may have fields that the files lack.
-        let all_read = || files.iter().skip(1).all(|file| !inputs.has(file));
-        if plans.lacks_any() && all_read() {
-            plans.check_found()?;
-        }
+        let format = self.files.format_of(&files)?;
+        let chosen = format.choose(&self, &files, &inputs);
+        let chosen = chosen.map_err(|error| two_formats(error, format, &files, &inputs))?;
+        let spec = with_own_columns(&chosen.spec, &self.run.pipeline)?;
         let memory_limit = self.run.pipeline.memory_limit;
         Ok(Dataset::new(Settings {
             files,
-            format: Arc::new(AvroFormat {
-                plans: Arc::new(plans),
-                reading: self.run.reading,
-                buffers: Arc::new(BufferPool::new(memory_limit)),
-                log: Arc::default(),
-            }),
-            schemas: schemas.into(),
-            left_out: inferred.left_out,
-            sampled: [self.sampled, inferred.sampled].concat(),
+            file_format: format,
+            format: chosen.format,
+            log: chosen.log,
+            spec,
+            schemas: chosen.schemas.into(),
+            left_out: chosen.left_out,
+            sampled: chosen.sampled,
             mappings: self.run.mmap.then(|| Arc::new(Mappings::new(memory_limit))),
             run: self.run,
             inputs,
             threads: Arc::default(),
             costs: Arc::default(),
-            file_counts: Arc::default(),
+            runs: Arc::default(),
+            options_print: Arc::new(chosen.options_print),
+            file_prints: Arc::default(),
+            reader: Some(Reader::ALL),
+            layers: Default::default(),
+            skipped_files: Arc::default(),
+            skipped_before: Default::default(),
+            file_names,
+            index: Arc::new(index),
         }))
+    }
+
+    /// An error if blocks are shuffled and a file that was opened is packed as a whole.
+    pub(crate) fn check_packed(&self, inputs: &OnceInputs) -> Result<(), Error> {
+        let reason = no_shuffling(&self.run.pipeline);
+        match reason.zip(inputs.packed.first()) {
+            Some((reason, (path, packing))) => {
+                Err(Error::new(ErrorKind::Packed { packing, reason }).in_file(&path))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The data set of the files without any damage: all are read for this, in the order in which they were
+    /// given.
+    fn without_damaged_files(mut self) -> Result<Dataset, Error> {
+        let files = self.files.look_up()?;
+        let inputs = self.files.inputs().clone();
+        inputs.refuse("leave `on_error` \"skip_file\" out, which reads each file twice")?;
+        self.run.on_error = OnError::Raise;
+        let (mut healthy, mut skipped) = (Vec::new(), Vec::new());
+        let format = self.files.format_of(&files)?;
+        for path in files.iter() {
+            match format.check_start(path, &inputs) {
+                Ok(()) => healthy.push(path.clone()),
+                Err(error) => skipped.push(Skipped::of_file(error)?),
+            }
+        }
+        loop {
+            if healthy.is_empty() {
+                let files = files.len();
+                return Err(Error::new(ErrorKind::AllSkipped { files }));
+            }
+            let mut builder = self.clone();
+            builder.files = self.files.only(&healthy);
+            builder.schemas = None;
+            let dataset = builder.build()?;
+            let damaged = dataset.find_damage()?;
+            if damaged.is_empty() {
+                return Ok(dataset.with_skipped_files(skipped));
+            }
+            let is_damaged = |path: &PathBuf| {
+                damaged
+                    .iter()
+                    .any(|skipped: &Skipped| skipped.path() == Some(path))
+            };
+            healthy.retain(|path| !is_damaged(path));
+            skipped.extend(damaged);
+        }
     }
 
     /// The features that a data set reads by default: those of the reader's schema, or else of the
@@ -374,40 +546,9 @@ impl DatasetBuilder {
     /// then ignored.
     pub fn infer(&self) -> Result<Inferred, Error> {
         let files = self.files.look_up()?;
-        let schemas = self.read_schemas(&files, self.files.inputs());
-        self.infer_from(&files, &schemas)
-    }
-
-    fn infer_from(&self, files: &[PathBuf], schemas: &FileSchemas) -> Result<Inferred, Error> {
-        let mut inferred = match &self.plan.reader_schema {
-            Some(reader) => infer_features(reader)?,
-            None => schemas.infer(files)?,
-        };
-        let options = SampleOptions {
-            records: self.sample_records,
-            plan: &self.plan(),
-            reading: self.run.reading,
-            memory_limit: self.run.pipeline.memory_limit,
-            inputs: self.files.inputs(),
-        };
-        sample_lengths(&mut inferred, files, &options);
-        Ok(inferred)
-    }
-
-    /// The options of plans.
-    fn plan(&self) -> PlanOptions {
-        let mut plan = self.plan.clone();
-        plan.decode = self.run.reading.decode();
-        plan
-    }
-
-    /// The schemas of all files, or of the first alone if they are not checked.
-    fn read_schemas(&self, files: &[PathBuf], inputs: &OnceInputs) -> FileSchemas {
-        match &self.schemas {
-            Some(schemas) => schemas.clone(),
-            None if self.check_files => FileSchemas::read_all(files, inputs, &*self.on_check),
-            None => FileSchemas::read_all(&files[..1], inputs, |_, _| ControlFlow::Continue(())),
-        }
+        self.files
+            .format_of(&files)?
+            .infer(self, &files, self.files.inputs())
     }
 
     /// An error if the options need to read an input twice that can be read only once.
@@ -415,6 +556,8 @@ impl DatasetBuilder {
         let run = &self.run;
         let reason = if run.epochs > 1 {
             "set `epochs` to 1"
+        } else if run.pipeline.shuffle_runs {
+            "leave `shuffle=\"blocks\"` out"
         } else if run.pipeline.shuffle_blocks {
             "leave `shuffle_blocks` out"
         } else if run.mmap {
@@ -426,25 +569,17 @@ impl DatasetBuilder {
     }
 }
 
-/// Reads headers after the first file's until each field of the features is found, so that the
-/// meaning of a column does not depend on the file that is opened first. A faulty file is skipped:
-/// opening it raises the error.
-fn look_further(
-    plans: &Plans,
-    schemas: &mut FileSchemas,
-    files: &[PathBuf],
-    inputs: &OnceInputs,
-    on_check: &dyn Fn(usize, usize) -> ControlFlow<()>,
-) {
-    for (number, file) in files.iter().enumerate().skip(1) {
-        if !plans.lacks_any() || on_check(number, files.len()).is_break() {
-            return;
-        }
-        if !inputs.has(file)
-            && let Ok(header) = read_header(file, inputs)
-            && let Ok((_, true)) = plans.compile(header.schema(), file)
-        {
-            schemas.push(number, header.schema());
-        }
+/// The columns of the features, and those of the pipeline: the places of records, the mask.
+fn with_own_columns(spec: &BatchSpec, pipeline: &Options) -> Result<BatchSpec, Error> {
+    let places = |name| ("provenance", ColumnSpec::dense(name, &[2], DType::Int64));
+    let mask = |name| ("mask", ColumnSpec::dense(name, &[], DType::Bool));
+    let own = pipeline.provenance.iter().map(places);
+    let mut spec = spec.clone();
+    for (option, column) in own.chain(pipeline.mask.iter().map(mask)) {
+        let mut columns = spec.columns().to_vec();
+        columns.push(column);
+        let must = "a name that no other column has";
+        spec = BatchSpec::new(columns).map_err(|_| Error::option(option, must))?;
     }
+    Ok(spec)
 }

@@ -1,26 +1,28 @@
-//! A dataset and the iteration over its batches.
+//! A dataset: what it reads, and its parts.
 
-use std::collections::HashMap;
 use std::fmt;
+use std::mem;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::task::Poll;
-use std::time::Duration;
 
-use atds_pipeline::{Options, Pipeline, Slice};
+use atds_format::Format;
+use atds_pipeline::{Options, Position, Progress, RunCache, SkippedCounts, Slice};
 use atds_sched::{Costs, ThreadPool, Threads};
 use avro_decode::{LeftOut, Sampled};
 use tensor_batch::{Batch, BatchSpec};
 
-use crate::Error;
-use crate::avro::file_blocks::{FileBlocks, whole_index};
 use crate::avro::records::RecordOptions;
 use crate::avro::schema::FileSchemas;
-use crate::formats::avro::AvroFormat;
+use crate::damage::{OnError, SkipOptions, Skipped};
+use crate::formats::{Counts, FileFormat};
+use crate::index::FileIndex;
 use crate::lock::lock;
-use crate::source::{Mappings, OnceInputs, Reading, Stop};
-use crate::stats::{Stats, StatsHandle};
+use crate::shares::{World, shard};
+use crate::source::{Mappings, OnceInputs};
+use crate::state::{self, FilePrints, Hash, Layers, OptionsPrint, Reader, State, StateMismatch};
+use crate::tolerate::FaultLog;
+use crate::{Batches, Error};
 
 /// A data set: Avro files, read as batches.
 ///
@@ -29,7 +31,7 @@ use crate::stats::{Stats, StatsHandle};
 /// threads only with [`keep_threads`](crate::DatasetBuilder::keep_threads).
 #[derive(Clone)]
 pub struct Dataset {
-    settings: Arc<Settings>,
+    pub(crate) settings: Arc<Settings>,
 }
 
 impl fmt::Debug for Dataset {
@@ -50,7 +52,12 @@ impl fmt::Debug for Dataset {
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) files: Arc<[PathBuf]>,
-    pub(crate) format: Arc<AvroFormat>,
+    /// The columns of a batch.
+    pub(crate) spec: BatchSpec,
+    pub(crate) file_format: FileFormat,
+    pub(crate) format: Arc<dyn Format>,
+    /// The log of tolerated faults.
+    pub(crate) log: Arc<FaultLog>,
     pub(crate) schemas: Arc<FileSchemas>,
     pub(crate) left_out: Vec<LeftOut>,
     /// The features that are dense by a sample.
@@ -63,8 +70,22 @@ pub(crate) struct Settings {
     pub(crate) threads: Arc<ThreadPool>,
     /// What decoding costs.
     pub(crate) costs: Arc<Costs>,
-    /// The number of records of packed files, because counting takes long.
-    pub(crate) file_counts: Arc<Mutex<HashMap<PathBuf, u64>>>,
+    /// The runs of blocks of files, if they are shuffled.
+    pub(crate) runs: Arc<RunCache>,
+    /// What a state says of options and files.
+    pub(crate) options_print: Arc<OptionsPrint>,
+    pub(crate) file_prints: Arc<Mutex<Option<Arc<FilePrints>>>>,
+    pub(crate) file_names: Arc<[Hash]>,
+    /// The counts of records that were given.
+    pub(crate) index: Arc<FileIndex>,
+    /// The reader: its rank and worker. `None` for a slice that is the share of no rank.
+    pub(crate) reader: Option<Reader>,
+    /// Those who have read some of an epoch before, and number of records that they have left.
+    pub(crate) layers: (Layers, u64),
+    /// The files that were left out as a whole.
+    pub(crate) skipped_files: Arc<[Skipped]>,
+    /// The epoch in which a state was taken, and what damage had cost of it.
+    pub(crate) skipped_before: (u64, SkippedCounts),
 }
 
 /// The options of an iteration.
@@ -80,6 +101,10 @@ pub(crate) struct RunOptions {
     pub(crate) mmap: bool,
     /// How files are read.
     pub(crate) reading: RecordOptions,
+    pub(crate) on_error: OnError,
+    /// The name of the mask, if there is one.
+    pub(crate) mask: String,
+    pub(crate) skips: SkipOptions,
     pub(crate) epochs: u64,
 }
 
@@ -97,7 +122,7 @@ impl Dataset {
 
     /// The columns of a batch, sorted by name.
     pub fn spec(&self) -> &BatchSpec {
-        self.settings.format.plans.spec()
+        &self.settings.spec
     }
 
     /// The schemas that determine the columns: the first file's, and those of later files with
@@ -141,10 +166,10 @@ impl Dataset {
         Ok(sum(&self.file_records()?))
     }
 
-    /// Number of records of each file. Each call counts them, by reading a few bytes of every
-    /// block; a slice has the counts that it was made with. Files that are packed as a whole are
-    /// unpacked to count them, which takes about as long as reading them. This is logged, and done
-    /// once for a data set.
+    /// Number of records of each file. They are counted once for a data set, by reading a few bytes of every
+    /// block, unless they are in an [index](crate::DatasetBuilder::index); a file that has another size or
+    /// time since is counted again. A slice has the counts that it was made with. Files that are packed as a
+    /// whole are unpacked to count them, which takes about as long as reading them, and is logged.
     ///
     /// # Errors
     /// A file cannot be read, its framing is damaged, or it can be read only once.
@@ -154,37 +179,7 @@ impl Dataset {
         }
         let reason = "its records cannot be counted before they are read";
         self.settings.inputs.refuse(reason)?;
-        let (mut is_logged, run) = (false, &self.settings.run);
-        let count = |path: &PathBuf| match whole_index(path, &run.reading)? {
-            Some(index) => Ok(index.records()),
-            None => self.count_packed(path, &mut is_logged),
-        };
-        self.files().iter().map(count).collect()
-    }
-
-    /// The records of a packed file, counted once.
-    fn count_packed(&self, path: &Path, is_logged: &mut bool) -> Result<u64, Error> {
-        let (counts, run) = (&self.settings.file_counts, &self.settings.run);
-        if let Some(records) = lock(counts).get(path) {
-            return Ok(*records);
-        }
-        let reading = Reading::open(path, &Stop::default());
-        let blocks = FileBlocks::new(path, reading, &run.reading)?;
-        if let Some(packing) = blocks.packing
-            && !std::mem::replace(is_logged, true)
-        {
-            log::warn!(
-                "{}: the whole file is packed as {packing}, so that counting its records takes \
-                 as long as reading it; this is done once for the data set",
-                path.display()
-            );
-        }
-        let mut records = 0u64;
-        for block in blocks {
-            records = records.saturating_add(block?.count);
-        }
-        lock(counts).insert(path.to_owned(), records);
-        Ok(records)
+        Ok(self.file_prints(true)?.file_records().collect())
     }
 
     /// The shard of this data set that one of `count` processes reads. Each record of an epoch is
@@ -211,12 +206,52 @@ impl Dataset {
     pub fn shard(&self, index: u64, count: u64) -> Result<Dataset, Error> {
         Error::check(index < count, "index", "below the count of shards")?;
         let file_records = self.file_records()?;
-        let records = shard(self.num_records()?, index, count);
-        let shard = self.slice(records, file_records)?;
-        Ok(match &self.settings.run.pipeline.slice {
-            None => shard.with_rank(index, 0),
-            Some(_) => shard,
-        })
+        match &self.settings.run.pipeline.slice {
+            None => self.share(World::of_shards(count), index, 0, file_records),
+            Some(_) => self.slice(shard(self.num_records()?, index, count), file_records),
+        }
+    }
+
+    /// The records of worker `worker` of rank `rank` of a world, in each epoch: those of its
+    /// [share](crate::shares). It has all batches of these records: the caller leaves out or adds those that
+    /// `uneven` says. `file_records` are the data set's [`file_records`](Dataset::file_records). With a
+    /// [merged](State::merge) state it goes on with its share of what is left.
+    ///
+    /// # Errors
+    /// A rank or worker that the world lacks, or a data set that is a slice; otherwise as for
+    /// [`slice`](Dataset::slice).
+    pub fn share(
+        &self,
+        world: World,
+        rank: u64,
+        worker: u64,
+        file_records: impl Into<Arc<[u64]>>,
+    ) -> Result<Dataset, Error> {
+        Error::check(rank < world.ranks, "rank", "below the number of ranks")?;
+        Error::check(
+            worker < world.workers,
+            "worker",
+            "below the number of workers",
+        )?;
+        let pipeline = &self.settings.run.pipeline;
+        Error::check(pipeline.slice.is_none(), "world", "left out for a slice")?;
+        let file_records = file_records.into();
+        let share = world.share(
+            sum(&file_records),
+            pipeline.batch_size as u64,
+            pipeline.drop_remainder,
+            rank,
+        );
+        let records = share.worker(worker).records;
+        let mut shared = self.slice(records, file_records)?.with_rank(rank, worker);
+        shared.change(|settings| {
+            settings.reader = Some(Reader {
+                world,
+                rank,
+                worker,
+            });
+        });
+        Ok(shared)
     }
 
     /// The same records, drawn from the shuffle buffer by worker `worker` of rank `rank`. Seed,
@@ -226,7 +261,19 @@ impl Dataset {
     /// A data set that is no slice draws as worker 0 of rank 0. Give the slices of several processes
     /// the numbers of these, so that their order depends on nothing else.
     pub fn with_rank(&self, rank: u64, worker: u64) -> Dataset {
-        self.with(|pipeline| (pipeline.stream.rank, pipeline.stream.worker) = (rank, worker))
+        let stream = |pipeline: &mut Options| {
+            (pipeline.stream.rank, pipeline.stream.worker) = (rank, worker);
+        };
+        let mut dataset = self.with(stream);
+        dataset.change(|settings| settings.reader = None);
+        dataset
+    }
+
+    /// Number of records that the readers of a [merged](State::merge) state have left to all that go on
+    /// together; `None` if this is not the [rest](Self::rest) of an epoch.
+    pub fn records_left(&self) -> Option<u64> {
+        let (layers, left) = &self.settings.layers;
+        (!layers.is_empty()).then_some(*left)
     }
 
     /// Ends the threads that wait for the next iteration of the data set and of its slices, see
@@ -276,6 +323,21 @@ impl Dataset {
         Ok(sliced.with_rank(first, 0))
     }
 
+    /// The same data set with another [seed](crate::DatasetBuilder::seed): that of a [state](State::seed), if
+    /// no seed was chosen.
+    pub fn with_seed(&self, seed: u64) -> Dataset {
+        self.with(|pipeline| pipeline.seed = seed)
+    }
+
+    /// The same data set, whose states are those of `other`. `other` has the same files and options but for
+    /// its features, and so reads the same records in the same batches.
+    pub fn with_states_of(&self, other: &Dataset) -> Dataset {
+        let mut settings = Settings::clone(&self.settings);
+        settings.options_print = other.settings.options_print.clone();
+        settings.file_prints = other.settings.file_prints.clone();
+        Dataset::new(settings)
+    }
+
     /// The data set with other options of the pipeline.
     fn with(&self, change: impl FnOnce(&mut Options)) -> Dataset {
         let mut settings = Settings::clone(&self.settings);
@@ -283,20 +345,229 @@ impl Dataset {
         Dataset::new(settings)
     }
 
+    fn change(&mut self, change: impl FnOnce(&mut Settings)) {
+        change(Arc::make_mut(&mut self.settings));
+    }
+
     /// The batches of all epochs, from epoch 0.
     pub fn iter(&self) -> Batches {
-        Batches::start(&self.settings, 0..self.settings.run.epochs)
+        self.epochs(0..self.settings.run.epochs)
     }
 
     /// The batches of one epoch.
     pub fn epoch(&self, epoch: u64) -> Batches {
-        Batches::start(&self.settings, epoch..=epoch)
+        Batches::start(&self.settings, 0, epoch..=epoch, epoch.saturating_add(1))
     }
 
     /// The batches of several epochs, one epoch after another. The threads go on to the next epoch
     /// while batches of this one are made.
     pub fn epochs(&self, epochs: Range<u64>) -> Batches {
-        Batches::start(&self.settings, epochs)
+        self.epochs_after(0, epochs)
+    }
+
+    /// The batches of several epochs without the first `given` ones of the first epoch, as
+    /// [`resume`](Self::resume) reads them, for positions that are saved in another way than as a [`State`].
+    pub fn epochs_after(&self, given: u64, epochs: Range<u64>) -> Batches {
+        Batches::start(&self.settings, given, epochs.clone(), epochs.end)
+    }
+
+    /// The batches that would have come next when `state` was taken, in this process or another: those
+    /// left of its epoch, and of the epochs after it that the iteration had.
+    ///
+    /// The files are framed first, which reads a few bytes of each block, unless this data set has done
+    /// so. Blocks before the position are not read or decompressed again.
+    ///
+    /// ```
+    /// # use atds_generate::{generate, GenerateOptions, Preset};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let folder = folder.path();
+    /// # generate(folder, &GenerateOptions::new(Preset::Ads, 1_000))?;
+    /// let dataset = atds::Dataset::builder(folder, 64).shuffle_buffer_size(500).build()?;
+    /// let mut batches = dataset.iter();
+    /// let first = batches.next().transpose()?;
+    /// let state = serde_json::to_string(&batches.state()?)?;
+    /// drop(batches);
+    ///
+    /// let mut batches = dataset.resume(&serde_json::from_str(&state)?)?;
+    /// assert_eq!(batches.by_ref().count(), 15);
+    /// # let _ = first;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Files or options that fix the order or the values are others than when the state was taken, a file
+    /// cannot be read, or it can be read only once.
+    pub fn resume(&self, state: &State) -> Result<Batches, Error> {
+        let rest = self.rest(state)?;
+        Ok(rest.epochs_after(state.batches, state.epoch..state.until))
+    }
+
+    /// The data set that goes on from `state`, as [`resume`](Self::resume) has it. If the state is
+    /// [merged](State::merge), or of readers that have gone on from such a state, its epoch is only what they
+    /// have left.
+    ///
+    /// # Errors
+    /// As for [`resume`](Self::resume).
+    pub fn rest(&self, state: &State) -> Result<Dataset, Error> {
+        let mut rest = self.clone();
+        rest.change(|settings| {
+            settings.layers = Default::default();
+            settings.run.pipeline.rest = None;
+        });
+        let position = Position {
+            epoch: state.epoch,
+            batches: 0,
+        };
+        // A file may have been replaced since it was looked at.
+        let prints = rest.file_prints(true)?;
+        state.check(&rest.state_at(position, 0)?, self.files())?;
+        if !state.layers().is_empty() {
+            let reader = rest.settings.reader.ok_or(StateMismatch::Slice)?;
+            let files = prints.file_records().collect();
+            let options = &rest.settings.run.pipeline;
+            let left = state.layers().leave(state.epoch, files, &reader, options)?;
+            rest.change(|settings| {
+                settings.layers = (state.layers().clone(), left.records);
+                settings.run.pipeline.rest = Some(Arc::new(left.rest));
+            });
+        }
+        state.check_reader(&rest.state_at(position, 0)?)?;
+        // Of a merged state, it is what damage has cost of all.
+        if !state.is_merged() {
+            let state::Skipped { records, bytes } = state.skipped;
+            let skipped = SkippedCounts { records, bytes };
+            rest.change(|settings| settings.skipped_before = (state.epoch, skipped));
+        }
+        Ok(rest)
+    }
+
+    /// The state of an iteration up to epoch `until` that is at a position of its
+    /// [statistics](Batches::stats).
+    ///
+    /// # Errors
+    /// As for [`Batches::state`].
+    pub fn state_at(&self, position: Position, until: u64) -> Result<State, Error> {
+        let settings = &self.settings;
+        let (options, pipeline) = (&settings.options_print, &settings.run.pipeline);
+        let files = &self.file_prints(false)?.sums;
+        let whose = (pipeline, settings.reader.as_ref(), &settings.layers.0);
+        Ok(State::new(position, until, whose, options, files))
+    }
+
+    /// The files that were left out as a whole, with the damage of each: see
+    /// [`OnError::SkipFile`](crate::OnError::SkipFile).
+    pub fn skipped_files(&self) -> &[Skipped] {
+        &self.settings.skipped_files
+    }
+
+    pub(crate) fn with_skipped_files(&self, skipped: Vec<Skipped>) -> Dataset {
+        for skipped in &skipped {
+            log::warn!("the file is left out: {}", skipped.error);
+        }
+        let mut settings = Settings::clone(&self.settings);
+        settings.skipped_files = skipped.into();
+        Dataset::new(settings)
+    }
+
+    /// Reads the files, and returns the first damage of each that has any. After an error that ends the
+    /// reading, later files were not read.
+    pub(crate) fn find_damage(&self) -> Result<Vec<Skipped>, Error> {
+        let mut settings = Settings::clone(&self.settings);
+        let pipeline = &mut settings.run.pipeline;
+        (pipeline.skip_damage, pipeline.drop_remainder) = (true, false);
+        (pipeline.shuffle_files, pipeline.shuffle_blocks) = (false, false);
+        (pipeline.shuffle_buffer_size, pipeline.mask) = (0, None);
+        settings.run.skips = SkipOptions::default();
+        let mut progress = Progress::every(pipeline.logged_every);
+        let bytes = self.total_bytes()?.unwrap_or(0);
+        let mut batches = Dataset::new(settings).epoch(0);
+        let mut error = None;
+        while let Some(batch) = batches.next() {
+            error = batch.err();
+            let read = batches.stats().raw_bytes;
+            progress.note(read, bytes, || {
+                format!("looked for damage in {read} of {bytes} bytes")
+            });
+        }
+        let mut found: Vec<Skipped> = Vec::new();
+        for skipped in batches.skipped(0) {
+            if found.iter().all(|known| known.path() != skipped.path()) {
+                found.push(skipped);
+            }
+        }
+        if let Some(error) = error {
+            found.push(Skipped::of_file(error)?);
+        }
+        Ok(found)
+    }
+
+    /// Whether the files were framed for a state: the next takes microseconds.
+    pub fn is_framed(&self) -> bool {
+        lock(&self.settings.file_prints).is_some()
+    }
+
+    /// Number of records of each block of each file, in file order. The files are framed for them once for
+    /// a data set, which reads a few bytes of each block, and all of a packed file.
+    ///
+    /// # Errors
+    /// As for [`Batches::state`].
+    pub fn block_records(&self) -> Result<Vec<Arc<[u64]>>, Error> {
+        let prints = self.file_prints(false)?;
+        let files = 0..self.files().len();
+        Ok(files.map(|file| prints.block_records(file)).collect())
+    }
+
+    /// What a state says of the files. If `again`, files that were replaced since are seen.
+    fn file_prints(&self, again: bool) -> Result<Arc<FilePrints>, Error> {
+        let settings = &*self.settings;
+        let known = lock(&settings.file_prints).clone();
+        if let Some(known) = &known
+            && !again
+        {
+            return Ok(known.clone());
+        }
+        let reason = "an iteration of it cannot go on where it was";
+        settings.inputs.refuse(reason)?;
+        let pipeline = settings
+            .run
+            .pipeline
+            .skip_damage
+            .then(|| self.settings.pipeline());
+        let mut is_logged = false;
+        let mut progress = Progress::every(settings.run.pipeline.logged_every);
+        let files = self.files().len();
+        let count = |file: usize| {
+            progress.note(file as u64, files as u64, || {
+                format!("counted the records of {file} of {files} files")
+            });
+            let (path, reading) = (&settings.files[file], &settings.run.reading);
+            let format = settings.file_format;
+            if let Some(packing) = settings.inputs.packed.packing(path)
+                && !mem::replace(&mut is_logged, true)
+            {
+                log::warn!(
+                    "{}: the whole file is packed as {packing}, so that counting its records takes as long \
+                     as reading it; this is done once for the data set",
+                    path.display()
+                );
+            }
+            if let Some(pipeline) = &pipeline {
+                let blocks = pipeline.block_records(file);
+                return Ok(Counts {
+                    marker: format.marker(path)?,
+                    blocks: blocks.map_err(|error| settings.error(error))?,
+                });
+            }
+            match settings.index.counts(path)? {
+                Some(counts) => Ok(counts.clone()),
+                None => format.count(path, reading),
+            }
+        };
+        let names = &settings.file_names;
+        let found = FilePrints::new(self.files(), names, known.as_deref(), count)?;
+        let found = Arc::new(found);
+        *lock(&settings.file_prints) = Some(found.clone());
+        Ok(found)
     }
 }
 
@@ -309,163 +580,7 @@ impl IntoIterator for &Dataset {
     }
 }
 
-/// An iterator over the batches of a dataset, prefetched by threads.
-///
-/// The first error is the last item; the batches before it are whole. Dropping the iterator stops
-/// the threads and waits for them.
-pub struct Batches {
-    batches: atds_pipeline::Batches,
-    /// Why the iteration could not begin: it has no batches.
-    failed: Option<Error>,
-    settings: Arc<Settings>,
-    is_over: bool,
-}
-
-impl fmt::Debug for Batches {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Batches")
-            .field("batches", &self.batches)
-            .field("is_over", &self.is_over)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Batches {
-    fn start(settings: &Arc<Settings>, epochs: impl Iterator<Item = u64> + Send + 'static) -> Self {
-        let run = &settings.run;
-        let failed = settings.inputs.claim().err();
-        let mut options = run.pipeline.clone();
-        options.threads = match run.cores {
-            Some(cores) => run.threads.number_on(cores),
-            None => run.threads.number(),
-        };
-        options.max_block_bytes = run.reading.max_block_bytes;
-        options.read_size = run.reading.buffer_size;
-        options.automatic = !matches!(run.threads, Threads::Fixed(_));
-        options.costs = Some(settings.costs.clone());
-        options.pool = run.keep_threads.then(|| settings.threads.clone());
-        let spec = settings.format.plans.spec().clone();
-        let pipeline = Pipeline::new(spec, settings.clone(), options);
-        let batches = match &failed {
-            None => pipeline.iter(epochs),
-            Some(_) => pipeline.iter(0..0),
-        };
-        Batches {
-            batches,
-            failed,
-            settings: settings.clone(),
-            is_over: false,
-        }
-    }
-
-    /// Figures up to now.
-    pub fn stats(&self) -> Stats {
-        self.batches.stats()
-    }
-
-    /// The figures from any thread, also while this one waits for a batch and
-    /// after the iteration is dropped.
-    pub fn stats_handle(&self) -> StatsHandle {
-        self.batches.stats_handle()
-    }
-
-    /// What each thread does now, or waits for, see
-    /// [`StatsHandle::describe_waits`].
-    pub fn describe_waits(&self) -> String {
-        self.batches.describe_waits()
-    }
-
-    /// The next item of the iterator, or [`Poll::Pending`] if it is not ready after `timeout`; then
-    /// call this again. A `timeout` of zero does not wait.
-    pub fn next_within(&mut self, timeout: Duration) -> Poll<Option<Result<Batch, Error>>> {
-        if let Some(error) = self.failed.take() {
-            return Poll::Ready(Some(Err(error)));
-        }
-        let next = self.batches.next_within(timeout);
-        if matches!(next, Poll::Ready(None | Some(Err(_)))) {
-            self.end();
-        }
-        next.map_err(|error| self.settings.error(error))
-    }
-
-    /// Ends the iteration: stops its threads, and waits for them at most for `timeout`. Returns
-    /// whether they have stopped; if not, this can be called again.
-    pub fn stop_within(&mut self, timeout: Duration) -> bool {
-        let stopped = self.batches.stop_within(timeout);
-        if stopped {
-            self.end();
-        }
-        stopped
-    }
-
-    /// Logs what was passed over, once.
-    fn end(&mut self) {
-        if !std::mem::replace(&mut self.is_over, true) {
-            let tolerated = self.stats().tolerated;
-            if !tolerated.is_empty() {
-                log::warn!("passed over in all: {tolerated}");
-            }
-        }
-    }
-}
-
-impl Iterator for Batches {
-    type Item = Result<Batch, Error>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        // Without an end: it is later than any time that the clock has.
-        match self.next_within(Duration::MAX) {
-            Poll::Ready(item) => item,
-            Poll::Pending => None,
-        }
-    }
-}
-
-impl std::iter::FusedIterator for Batches {}
-
-impl Drop for Batches {
-    fn drop(&mut self) {
-        // The threads stop before the figures are logged.
-        self.batches.stop_within(Duration::MAX);
-        self.end();
-    }
-}
-
 /// The saturating sum: records may take no bytes, so any file could claim 2^64 records.
 fn sum(counts: &[u64]) -> u64 {
     counts.iter().copied().fold(0, u64::saturating_add)
-}
-
-/// The records of one of `count` shards of `records` records: shards are as equal as can be, and one
-/// begins where another ends.
-fn shard(records: u64, index: u64, count: u64) -> Range<u64> {
-    let bound = |shard: u64| {
-        let bound = u128::from(records) * u128::from(shard) / u128::from(count);
-        // No more than there are, since there are no more shards than `count`.
-        u64::try_from(bound).unwrap_or(records)
-    };
-    bound(index)..bound(index + 1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shards_are_as_equal_as_can_be() {
-        for (records, count) in [(0, 1), (0, 3), (2, 5), (10, 3), (10, 10), (u64::MAX, 7)] {
-            let shards: Vec<_> = (0..count).map(|i| shard(records, i, count)).collect();
-            let mut next = 0;
-            for shard in &shards {
-                assert_eq!(shard.start, next);
-                assert!((shard.end - shard.start).abs_diff(records / count) <= 1);
-                next = shard.end;
-            }
-            assert_eq!(next, records);
-        }
-        assert_eq!(
-            shard(u64::MAX, u64::MAX - 1, u64::MAX),
-            u64::MAX - 1..u64::MAX
-        );
-    }
 }

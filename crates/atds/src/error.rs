@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use atds_features::FeatureError;
@@ -14,8 +14,11 @@ use tensor_batch::RowShape;
 use crate::avro;
 use crate::features::FeaturesError;
 use crate::files::{NotExpanded, NothingFound};
+use crate::formats::FileFormat;
+use crate::index::IndexFault;
 use crate::interface::printable;
 use crate::source::Packing;
+use crate::state::{StateMismatch, Unmergeable};
 
 #[doc(inline)]
 pub use atds_format::{Location, Place};
@@ -46,9 +49,27 @@ pub enum ErrorKind {
     /// No files were given.
     #[error("no files were given")]
     NoFiles,
-    /// A folder without any `.avro` file, or a pattern that no file matches.
+    /// A folder without any file of a format that is read, or a pattern that no file matches.
     #[error("{0}")]
     NothingFound(Box<NothingFound>),
+    /// The files of a data set have two formats.
+    #[error(
+        "the file has the format {other}, and {} is {}: a data set has files of one format. Give files or \
+         patterns of one, or set `format`",
+        first.1.display(), first.0.title()
+    )]
+    TwoFormats {
+        /// The format of the other files, and one of them.
+        first: (FileFormat, PathBuf),
+        /// The format of this file.
+        other: FileFormat,
+    },
+    /// A file that would be written exists already.
+    #[error("it exists already, and is not overwritten: give the name of a new file")]
+    Exists,
+    /// The file to repair would be overwritten by the repaired one.
+    #[error("it is the file to repair, which is not changed: give the name of a new file")]
+    InPlace,
     /// A URL of a scheme that is not read.
     #[error("{0}:// is not read yet: copy or mount the files, and give their paths")]
     Scheme(String),
@@ -105,9 +126,22 @@ pub enum ErrorKind {
         /// The valid values.
         must: &'static str,
     },
+    /// A data set cannot go on from a state.
+    #[error("the data set cannot go on from this state: {0}")]
+    State(StateMismatch),
+    /// States of several ranks cannot be merged.
+    #[error("these states cannot be merged: {0}")]
+    Merge(Unmergeable),
+    /// A file that is no index, or a damaged one.
+    #[error("{0}")]
+    Index(IndexFault),
     /// An error that only Avro has.
     #[error("{0}")]
     Avro(Box<avro::ErrorKind>),
+    /// The error of a BTable, or of a feature for it.
+    #[cfg(feature = "btable")]
+    #[error("{0}")]
+    BTable(Box<crate::btable::ErrorKind>),
     /// The error of another format, or of a source of bytes.
     #[error("{0}")]
     Format(Arc<dyn StdError + Send + Sync>),
@@ -138,7 +172,28 @@ pub enum ErrorKind {
         /// differ, or do not have the feature's length.
         first: Option<Box<(Place, RowShape)>>,
     },
-    /// A file was truncated while it was read or mapped.
+    /// More was left out of an epoch than [`max_skipped`](crate::DatasetBuilder::max_skipped) allows.
+    #[error(
+        "damage has cost {} of epoch {epoch} so far, of at most {max} by `max_skipped` (rank {rank})",
+        words::counted(*skipped, "record")
+    )]
+    TooManySkipped {
+        /// Number of records that were left out.
+        skipped: u64,
+        /// The most that may be.
+        max: u64,
+        /// The epoch.
+        epoch: u64,
+        /// The rank that reads.
+        rank: u64,
+    },
+    /// No file is left, as all are damaged.
+    #[error("all {files} files are damaged, and `on_error` is skip_file")]
+    AllSkipped {
+        /// Number of files.
+        files: usize,
+    },
+    /// A file was truncated while it was read or mapped, or between two epochs of an iteration.
     #[error("the file shrank from {before} to {} while it was read", words::counted(*now, "byte"))]
     FileShrank {
         /// Its length when it was opened.
@@ -206,6 +261,15 @@ fn of_the_system(error: &io::Error) -> String {
 }
 
 impl ErrorKind {
+    /// Whether the features of a data set ask for what files of a format beside Avro do not have.
+    pub fn is_of_features(&self) -> bool {
+        match self {
+            #[cfg(feature = "tfrecord")]
+            ErrorKind::Format(error) => error.is::<atds_tfrecord::PlanError>(),
+            _ => false,
+        }
+    }
+
     /// The error that only Avro has, if it is one.
     ///
     /// ```
@@ -348,7 +412,9 @@ fn kind(kind: atds_pipeline::ErrorKind, location: Option<&Location>) -> ErrorKin
         Kind::Format(error) => of_format(error, location),
         Kind::TooManyRecords { records, bytes } => ErrorKind::TooManyRecords { records, bytes },
         Kind::ShapesDiffer { shape, first } => ErrorKind::ShapesDiffer { shape, first },
+        Kind::FileShrank { before, now } => ErrorKind::FileShrank { before, now },
         Kind::RecordsChanged { counted, found } => ErrorKind::RecordsChanged { counted, found },
+        Kind::BeyondEpoch { batches } => ErrorKind::State(StateMismatch::Batches { batches }),
         Kind::MemoryLimit { limit, needed } => ErrorKind::MemoryLimit { limit, needed },
         Kind::BlockTooLarge { limit } => {
             let error = DecompressError::TooLarge { limit };
@@ -362,6 +428,10 @@ fn kind(kind: atds_pipeline::ErrorKind, location: Option<&Location>) -> ErrorKin
 fn of_format(error: Arc<dyn StdError + Send + Sync>, location: Option<&Location>) -> ErrorKind {
     if let Some(kind) = error.downcast_ref::<avro::ErrorKind>() {
         return kind.clone().in_file(location);
+    }
+    #[cfg(feature = "btable")]
+    if let Some(kind) = error.downcast_ref::<crate::btable::ErrorKind>() {
+        return ErrorKind::BTable(Box::new(kind.clone()));
     }
     match error.downcast_ref::<ErrorKind>() {
         Some(kind) => kind.clone(),

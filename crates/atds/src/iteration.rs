@@ -2,12 +2,19 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 use atds_features::words::counted;
 use atds_format::{ByteSource, Format, Location};
+use atds_pipeline::{Options, Pipeline};
+use atds_sched::Threads;
+use twox_hash::XxHash3_64;
 
+use crate::damage::Skipped;
 use crate::dataset::Settings;
 use crate::error::Place;
+use crate::formats::two_formats;
+use crate::lock::lock;
 use crate::source::open;
 use crate::{Error, ErrorKind};
 
@@ -23,17 +30,26 @@ impl atds_pipeline::Files for Settings {
     fn source(&self, file: usize) -> io::Result<Arc<dyn ByteSource>> {
         let path = &self.files[file];
         let source = open(path, self.mappings.as_ref(), &self.inputs)?;
-        match self.inputs.packed.packing(path) {
-            Some(packing) if self.run.pipeline.shuffle_blocks => {
-                let reason = NO_SHUFFLING;
-                Err(io::Error::other(ErrorKind::Packed { packing, reason }))
-            }
-            _ => Ok(source),
+        let packing = self.inputs.packed.packing(path);
+        match packing.zip(no_shuffling(&self.run.pipeline)) {
+            Some((packing, reason)) => Err(io::Error::other(ErrorKind::Packed { packing, reason })),
+            None => Ok(source),
         }
     }
 
     fn format(&self, _: usize) -> Arc<dyn Format> {
         self.format.clone()
+    }
+
+    fn block_records(&self, file: usize) -> Option<Arc<[u64]>> {
+        Some(lock(&self.file_prints).as_ref()?.block_records(file))
+    }
+
+    fn version(&self, file: usize) -> Option<u64> {
+        let metadata = std::fs::metadata(&self.files[file]).ok()?;
+        let since = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+        let numbers = [metadata.len(), since.as_nanos() as u64];
+        Some(XxHash3_64::oneshot(&numbers.map(u64::to_le_bytes).concat()))
     }
 
     fn mapped_bytes(&self) -> u64 {
@@ -43,14 +59,48 @@ impl atds_pipeline::Files for Settings {
 
     fn left_out(&self, file: usize, trailing_bytes: u64) {
         let what = counted(trailing_bytes, "byte") + " after the last block";
-        self.format.log.name(&self.location(file), &what);
+        self.log.name(&self.location(file), &what);
     }
 }
 
-/// Why the blocks of a packed file are not shuffled, and what to do.
-pub(crate) const NO_SHUFFLING: &str = "leave `shuffle_blocks` out, or unpack the file";
+/// Why the blocks of a packed file are not shuffled, and what to do; `None` if they need not be.
+pub(crate) fn no_shuffling(options: &Options) -> Option<&'static str> {
+    if options.shuffle_runs {
+        Some("leave `shuffle=\"blocks\"` out, or unpack the file")
+    } else if options.shuffle_blocks {
+        Some("leave `shuffle_blocks` out, or unpack the file")
+    } else {
+        None
+    }
+}
 
 impl Settings {
+    /// The pipeline of an iteration.
+    pub(crate) fn pipeline(self: &Arc<Self>) -> Pipeline {
+        let run = &self.run;
+        let mut options = run.pipeline.clone();
+        options.threads = match run.cores {
+            Some(cores) => run.threads.number_on(cores),
+            None => run.threads.number(),
+        };
+        options.max_block_bytes = run.reading.max_block_bytes;
+        options.read_size = run.reading.buffer_size;
+        options.automatic = !matches!(run.threads, Threads::Fixed(_));
+        options.costs = Some(self.costs.clone());
+        options.runs = Some(self.runs.clone());
+        options.pool = run.keep_threads.then(|| self.threads.clone());
+        Pipeline::new(self.spec.clone(), self.clone(), options)
+    }
+
+    /// Damage that the pipeline has left out, as the data set has it.
+    pub(crate) fn skipped(&self, skipped: atds_pipeline::Skipped) -> Skipped {
+        let error = self.error(skipped.error.clone());
+        Skipped {
+            error,
+            ..skipped.into()
+        }
+    }
+
     /// An error of the pipeline, as the data set has it.
     #[cold]
     pub(crate) fn error(&self, error: atds_pipeline::Error) -> Error {
@@ -62,6 +112,7 @@ impl Settings {
         {
             self.note_packed(&mut first.0);
         }
+        let error = two_formats(error, self.file_format, &self.files, &self.inputs);
         error.of_sampled(&self.sampled)
     }
 

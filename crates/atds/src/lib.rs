@@ -10,26 +10,38 @@
 //! | [`features`] | features, conversions, path expressions, the features file |
 //! | [`tensors`] | batches, columns and their typed views, owned columns, JSON of a batch |
 //! | [`avro`] | Avro schemas, inference, inspection of files, single records, messages |
+//! | [`index`] | the record counts of files, counted once for many processes |
 //! | [`files`] | lookup of files, and explanations if none are found |
 //! | [`error`] | the errors by kind and place |
+//! | [`damage`] | whether damage is an error or left out, and what was left out |
+//! | [`state`] | where an iteration is, and going on there |
+//! | [`shares`] | the records of each rank, and of its workers |
 //! | [`stats`] | figures of a run, and decisions of the scheduler |
 //! | [`limits`] | the defaults and limits of a pipeline |
 //! | [`interface`] | how messages name options in Rust, Python and the command |
 
 pub mod avro;
+mod batches;
+#[cfg(feature = "btable")]
+pub mod btable;
 mod builder;
+pub mod damage;
 mod dataset;
 pub mod error;
 pub mod features;
 pub mod files;
 mod formats;
+pub mod index;
 pub mod interface;
 mod iteration;
 mod json;
 pub mod limits;
 mod lock;
 mod machine;
+pub mod shares;
+mod side_by_side;
 mod source;
+pub mod state;
 pub mod stats;
 pub mod tensors;
 mod tolerate;
@@ -39,10 +51,13 @@ mod tolerate;
 pub use atds_sched::Threads;
 #[doc(inline)]
 pub use avro_block::Codec;
-pub use builder::DatasetBuilder;
-pub use dataset::{Batches, Dataset};
+pub use batches::Batches;
+pub use builder::{DatasetBuilder, Shuffle};
+pub use damage::OnError;
+pub use dataset::Dataset;
 #[doc(inline)]
 pub use files::Files;
+pub use formats::FileFormat;
 pub use tolerate::Tolerate;
 
 // Features.

@@ -65,9 +65,27 @@ pub const MAX_BLOCK_BYTES: usize = 1 << 30;
 /// written all files alike, these are enough to see the problem.
 pub(crate) const MAX_NAMED_FAULTS: usize = 10;
 
+/// Maximum number of damaged parts of a file that a verification lists; all are counted. They take some
+/// tens of MB.
+pub const MAX_DAMAGES: usize = 100_000;
+
+/// Decompressed size of a block that counts as large in a verification: only one such block is
+/// decompressed at a time.
+pub(crate) const LARGE_BLOCK_BYTES: usize = 64 << 20;
+
+/// Maximum length of a line of an index in bytes: the counts of some millions of blocks of a file.
+pub const MAX_INDEX_LINE: usize = 16 << 20;
+
 /// Maximum number of threads of a pipeline. It is above the number of cores of machines, and below
 /// the number of threads that they refuse to start.
 pub const MAX_THREADS: usize = 1024;
+
+/// Largest number of layers of an epoch. A state with all of them is less than 1 KB.
+pub const MAX_LAYERS: usize = 16;
+
+/// Largest number of workers of all ranks together whose states are merged: 4,096 ranks of 16 workers.
+/// What each has read is in memory while a data set begins to go on.
+pub const MAX_READERS: u64 = 1 << 16;
 
 /// Maximum number of bytes read from a file at a time.
 pub const MAX_READER_BUFFER_SIZE: usize = 1 << 30;

@@ -89,4 +89,8 @@ replay! {
     varints: VARINTS,
     pipeline: PIPELINE,
     pipeline_damaged: PIPELINE_DAMAGED,
+    btable_read: BTABLE_READ,
+    btable_write: BTABLE_WRITE,
+    tfrecord_framing: TFRECORD_FRAMING,
+    example_twin: EXAMPLE_TWIN,
 }

@@ -20,7 +20,10 @@ static ALLOCATOR: Counting = Counting;
 /// Number of allocated bytes.
 static HELD: AtomicU64 = AtomicU64::new(0);
 
-/// The system's allocator, which counts bytes.
+/// Number of allocations that are not freed.
+static LIVE: AtomicU64 = AtomicU64::new(0);
+
+/// The system's allocator, which counts bytes and allocations.
 struct Counting;
 
 // SAFETY: every call is passed on to the system's allocator. Counting does not allocate or unwind.
@@ -28,18 +31,21 @@ struct Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         HELD.fetch_add(layout.size() as u64, Relaxed);
+        LIVE.fetch_add(1, Relaxed);
         // SAFETY: the caller's promise is the same.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         HELD.fetch_add(layout.size() as u64, Relaxed);
+        LIVE.fetch_add(1, Relaxed);
         // SAFETY: the caller's promise is the same.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         HELD.fetch_sub(layout.size() as u64, Relaxed);
+        LIVE.fetch_sub(1, Relaxed);
         // SAFETY: the caller's promise is the same.
         unsafe { System.dealloc(block, layout) }
     }
@@ -132,6 +138,11 @@ impl Growth {
 }
 
 #[test]
+fn many_epochs_hold_no_more_than_some() {
+    a_hundred_epochs_hold_no_more_than_some();
+    thousands_of_small_epochs_leave_no_allocation();
+}
+
 fn a_hundred_epochs_hold_no_more_than_some() {
     let folder = uneven_rows();
     for (codec, threads, batch_size, shuffle) in [
@@ -174,6 +185,69 @@ fn a_hundred_epochs_hold_no_more_than_some() {
         }
         assert_eq!(rows, EPOCHS * FILE);
         growth.check(threads, &format!("one iteration, {of}"));
+    }
+}
+
+/// Rows of a small file.
+const SMALL: u64 = 40;
+
+/// Iterations of one epoch, and epochs of one iteration. In an iteration, numbers vary more.
+const SMALL_EPOCHS: u64 = 1_000;
+const EPOCHS_OF_ONE: u64 = 4_000;
+
+/// The fewest allocations at a moment vary little: one that is left an epoch is seen, however small.
+fn thousands_of_small_epochs_leave_no_allocation() {
+    let folder = Folder::of_rows(1, SMALL as usize, 10, Codec::Deflate);
+    for (threads, batch_size, shuffle) in [(1, 8, 0), (4, 8, 20), (4, 40, 0)] {
+        let of = format!("{threads} threads, {batch_size} of {shuffle}");
+        let dataset = |epochs| {
+            let dataset = folder.rows(batch_size).shuffle_buffer_size(shuffle);
+            let dataset = dataset.threads(Threads::Fixed(threads)).epochs(epochs);
+            dataset.build().unwrap()
+        };
+        let (each, mut fewest) = (dataset(1), Fewest::default());
+        for epoch in 0..SMALL_EPOCHS {
+            let rows: usize = each.epoch(epoch).map(|batch| batch.unwrap().rows()).sum();
+            assert_eq!(rows as u64, SMALL);
+            fewest.see(4 * epoch / SMALL_EPOCHS);
+        }
+        fewest.check(16, &format!("an iteration an epoch, {of}"));
+
+        if threads > 1 {
+            // By chance, the memory of more batches waits for later ones.
+            continue;
+        }
+        let (mut fewest, mut rows) = (Fewest::default(), 0);
+        for batch in dataset(EPOCHS_OF_ONE).iter() {
+            fewest.see(4 * rows / SMALL / EPOCHS_OF_ONE);
+            rows += batch.unwrap().rows() as u64;
+        }
+        assert_eq!(rows, EPOCHS_OF_ONE * SMALL);
+        fewest.check(EPOCHS_OF_ONE / 4, &format!("one iteration, {of}"));
+    }
+}
+
+/// The fewest allocations in each quarter of the epochs.
+#[derive(Debug)]
+struct Fewest([u64; 4]);
+
+impl Default for Fewest {
+    fn default() -> Self {
+        Fewest([u64::MAX; 4])
+    }
+}
+
+impl Fewest {
+    fn see(&mut self, quarter: u64) {
+        let fewest = &mut self.0[quarter as usize];
+        *fewest = LIVE.load(Relaxed).min(*fewest);
+    }
+
+    /// Half of the epochs are between the quarters that are compared.
+    fn check(&self, spare: u64, of: &str) {
+        println!("{of}: at least {:?} allocations", self.0);
+        let [_, before, _, last] = self.0;
+        assert!(last < before + spare, "{of}: {self:?}");
     }
 }
 

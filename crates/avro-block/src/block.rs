@@ -36,13 +36,14 @@ impl Block {
 
 /// The record count and the size before a block's payload, both checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BlockHead {
+#[non_exhaustive]
+pub struct BlockHead {
     /// Records in the block.
-    pub(crate) count: u64,
+    pub count: u64,
     /// Bytes of the payload.
-    pub(crate) payload_len: u64,
+    pub payload_len: u64,
     /// Bytes of the head itself.
-    pub(crate) len: u64,
+    pub len: u64,
 }
 
 /// Offset and index of a block, for its errors.
@@ -65,6 +66,16 @@ impl BlockHead {
     pub(crate) const MAX_LEN: usize = 2 * varint::MAX_LEN;
     /// Fewest bytes a block can take: two varints of one byte, no payload, the marker.
     pub(crate) const MIN_BLOCK: u64 = 2 + SyncMarker::LEN as u64;
+
+    /// The head at the front of `bytes`; `None` if there is none within the `limits`. Nothing proves
+    /// a head before the sync marker is found where the block should end.
+    pub fn read(bytes: &[u8], limits: &Limits) -> Option<Self> {
+        let nowhere = BlockPosition {
+            offset: 0,
+            index: 0,
+        };
+        Self::parse(bytes, limits, nowhere).ok().flatten()
+    }
 
     /// Reads the head at the front of `bytes`; `None` if `bytes` ends inside the head.
     pub(crate) fn parse(
@@ -106,8 +117,8 @@ impl BlockHead {
         }))
     }
 
-    /// Bytes of the whole block.
-    pub(crate) fn block_len(&self) -> u64 {
+    /// Bytes of the whole block: head, payload and sync marker.
+    pub fn block_len(&self) -> u64 {
         self.len + self.payload_len + SyncMarker::LEN as u64
     }
 

@@ -20,7 +20,7 @@ use crate::sync::SyncMarker;
 /// The framer keeps a block's bytes until its sync marker proves the block's size. After an error,
 /// [`resync`](Self::resync) can therefore search from the damaged block's first byte on. No false
 /// size makes it miss a later block. The price is memory: a false size can make the framer hold up
-/// to [`Limits::max_block_bytes`].
+/// to [`Limits::max_block_bytes`]. [`held`](Self::held) has these bytes.
 ///
 /// ```
 /// use avro_block::{Frame, Framer, Writer, WriterOptions};
@@ -66,12 +66,23 @@ pub struct Framer {
 enum State {
     Header(HeaderParser),
     Blocks(SyncMarker),
-    /// Searching for a marker; the skipped run began at this file offset.
-    Searching(SyncMarker, u64),
+    /// Searching for a marker.
+    Searching(SyncMarker, Search),
     /// Judging bytes that should begin a block but do not, from this file offset on.
     Judging(Box<Judge>, SyncMarker, u64),
     /// Stopped at an error in the part that begins at this file offset.
     Failed(Error, u64),
+}
+
+/// A search for the end of a skipped run.
+#[derive(Clone, Copy, Debug)]
+struct Search {
+    /// File offset of the first byte skipped.
+    from: u64,
+    /// File offset up to which no marker begins.
+    searched: u64,
+    /// File offset at which the next block may begin: where the damaged block should end.
+    next: Option<u64>,
 }
 
 /// One step of a [`Framer`].
@@ -82,8 +93,8 @@ pub enum Frame {
     Header(Header),
     /// A block.
     Block(Block),
-    /// A run of bytes was skipped after [`Framer::resync`], up to and including the next sync
-    /// marker. Framing continues after the marker.
+    /// A run of bytes was skipped after [`Framer::resync`]: up to and including the next sync
+    /// marker, or up to the end of a block of which only the marker is damaged.
     Skipped {
         /// Offset in the file of the first byte skipped.
         offset: u64,
@@ -122,6 +133,14 @@ impl Framer {
     /// Sets how bytes after the last block are treated; they are an error by default.
     pub fn set_trailing_bytes(&mut self, choice: TrailingBytes) {
         self.trailing = choice;
+    }
+
+    /// Sets the marker of the blocks that follow.
+    pub(crate) fn set_sync(&mut self, sync: SyncMarker) {
+        self.sync = Some(sync);
+        if let State::Blocks(known) = &mut self.state {
+            *known = sync;
+        }
     }
 
     /// Creates a framer in the middle of a file whose `sync` marker is known. The first byte pushed
@@ -178,9 +197,9 @@ impl Framer {
                     }
                 }
             }
-            State::Searching(sync, from) => {
-                let (sync, from) = (*sync, *from);
-                Ok(self.search(sync, from))
+            State::Searching(sync, search) => {
+                let (sync, search) = (*sync, *search);
+                Ok(self.search(sync, search))
             }
             State::Judging(..) => self.judge(),
             State::Failed(error, _) => return Err(error.clone()),
@@ -217,9 +236,9 @@ impl Framer {
                 };
             }
             State::Judging(..) => return self.conclude(true),
-            State::Searching(sync, from) => {
+            State::Searching(sync, search) => {
                 let sync = *sync;
-                self.skipped += self.pieces.end() - from;
+                self.skipped += self.pieces.end() - search.from;
                 self.pieces.advance(self.pieces.len());
                 self.state = State::Blocks(sync);
                 return Ok(());
@@ -234,20 +253,54 @@ impl Framer {
     /// next sync marker. Once the marker is found, [`next`](Self::next) returns [`Frame::Skipped`].
     ///
     /// The search begins at the block's first byte. If the block's own marker is intact, no other
-    /// block is lost. If the marker is damaged, the next block is lost too.
+    /// block is lost. If the marker is damaged, the next marker ends the next block. If that block
+    /// begins where the damaged one should end, framing continues there, so it is not lost. Otherwise
+    /// it is lost too, and always with [`TrailingBytes::LeaveOut`], which keeps no bytes.
     ///
     /// Returns `false` and changes nothing if there is no header, and so no marker to search for.
     pub fn resync(&mut self) -> bool {
         let Some(sync) = self.sync else {
             return false;
         };
-        let from = match self.state {
+        let (from, next) = match self.state {
             State::Searching(..) => return true,
-            State::Judging(_, _, from) | State::Failed(_, from) => from,
-            _ => self.pieces.start(),
+            State::Judging(_, _, from) | State::Failed(_, from) => (from, self.declared_end(from)),
+            _ => (self.pieces.start(), None),
         };
-        self.state = State::Searching(sync, from);
+        let searched = self.pieces.start();
+        self.state = State::Searching(
+            sync,
+            Search {
+                from,
+                searched,
+                next,
+            },
+        );
         true
+    }
+
+    /// File offset at which the damaged block at `from` should end, if all of its bytes are held.
+    fn declared_end(&self, from: u64) -> Option<u64> {
+        if self.trailing == TrailingBytes::LeaveOut {
+            // How many bytes are held would depend on the pieces.
+            return None;
+        }
+        let end = from + self.head_at(from)?.ok()?.block_len();
+        (end <= self.pieces.end()).then_some(end)
+    }
+
+    /// The head of a block that may begin at file offset `offset`; `None` if it is not held whole.
+    fn head_at(&self, offset: u64) -> Option<Result<BlockHead, Error>> {
+        let mut bytes = [0; BlockHead::MAX_LEN];
+        let at = offset.checked_sub(self.pieces.start())?;
+        let n = self.pieces.peek(at, &mut bytes);
+        BlockHead::parse(&bytes[..n], &self.limits, self.position()).transpose()
+    }
+
+    /// The bytes held: after an error from the damaged part's first byte on, unless
+    /// [`TrailingBytes::LeaveOut`] is set. They tell what has damaged the part.
+    pub fn held(&self) -> impl Iterator<Item = &[u8]> {
+        self.pieces.from(self.pieces.start())
     }
 
     /// Continues at another position of the same file. The next byte pushed is the byte at
@@ -397,20 +450,35 @@ impl Framer {
         position.error(ErrorKind::SyncMismatch { expected, found }, at)
     }
 
-    /// Searches the bytes held for the marker, and drops the bytes that cannot begin one.
-    fn search(&mut self, sync: SyncMarker, from: u64) -> Frame {
+    /// Searches the bytes held for the marker, and drops the bytes that can begin neither a marker nor
+    /// the next block.
+    fn search(&mut self, sync: SyncMarker, mut search: Search) -> Frame {
         let marker_len = SyncMarker::LEN as u64;
-        let Some(at) = self.pieces.find(&sync) else {
+        let Some(at) = self.pieces.find(&sync, search.searched) else {
             let keep = self.pieces.len().min(marker_len - 1);
-            self.pieces.advance(self.pieces.len() - keep);
+            search.searched = self.pieces.end() - keep;
+            search.next = search.next.filter(|&next| match self.head_at(next) {
+                None => true,
+                // The marker would have been found.
+                Some(head) => head.is_ok_and(|head| next + head.block_len() > self.pieces.end()),
+            });
+            let kept = search.next.unwrap_or(search.searched).min(search.searched);
+            self.pieces.advance(kept - self.pieces.start());
+            self.state = State::Searching(sync, search);
             return Frame::NeedMore(marker_len - keep);
         };
-        self.pieces.advance(at + marker_len);
+        let marker_end = at + marker_len;
+        let next = search.next.filter(|&next| {
+            let head = self.head_at(next).and_then(Result::ok);
+            head.is_some_and(|head| next + head.block_len() == marker_end)
+        });
+        self.pieces
+            .advance(next.unwrap_or(marker_end) - self.pieces.start());
         self.index += 1;
         self.state = State::Blocks(sync);
-        let len = self.pieces.start() - from;
+        let (offset, len) = (search.from, self.pieces.start() - search.from);
         self.skipped += len;
-        Frame::Skipped { offset: from, len }
+        Frame::Skipped { offset, len }
     }
 
     /// The error for a file that ends inside the block being framed.

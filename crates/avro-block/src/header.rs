@@ -28,7 +28,7 @@ pub(crate) const RESERVED_PREFIX: &str = "avro.";
 pub struct Header {
     schema: String,
     codec: Codec,
-    sync: SyncMarker,
+    pub(crate) sync: SyncMarker,
     metadata: Vec<(String, Bytes)>,
     len: u64,
 }

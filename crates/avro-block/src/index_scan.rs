@@ -8,6 +8,7 @@ use bytes::{Buf, Bytes};
 use crate::after_block::{Judge, TrailingBytes};
 use crate::block::{BlockHead, BlockPosition};
 use crate::error::{Error, ErrorKind};
+use crate::framer::{Frame, Framer};
 use crate::header::{Header, HeaderParser, Progress};
 use crate::index::IndexEntry;
 use crate::limits::{Limits, MAX_READ, REST_LOOKED_AT};
@@ -62,6 +63,10 @@ pub struct IndexScan {
     state: State,
     /// The block being scanned; the first block while the header is scanned.
     position: BlockPosition,
+    /// The file's marker; known once the header is read.
+    sync: Option<SyncMarker>,
+    /// Number of bytes that were skipped.
+    skipped: u64,
 }
 
 /// State of a scan.
@@ -72,6 +77,8 @@ enum State {
     Block(SyncMarker, Option<BlockHead>),
     /// Judging the rest of the file from the scan's position on, where no whole block begins.
     Judging(Box<Judge>),
+    /// Searching for the block after the damaged one. The framer gets all bytes from the damage on.
+    Searching(Box<Framer>),
     /// At the end of the file with the number of bytes left out, or at an error.
     Over(Result<u64, Error>),
 }
@@ -114,6 +121,8 @@ impl IndexScan {
                 offset: 0,
                 index: 0,
             },
+            sync: None,
+            skipped: 0,
         }
     }
 
@@ -138,6 +147,7 @@ impl IndexScan {
                 }
             },
             State::Judging(_) => self.judge(),
+            State::Searching(_) => self.search(),
             State::Over(result) => {
                 let trailing_bytes = result.clone()?;
                 return Ok(Scan::End { trailing_bytes });
@@ -153,6 +163,26 @@ impl IndexScan {
         step
     }
 
+    /// Gives up the damaged block and continues as [`Framer::resync`] does, with the same blocks. This
+    /// needs all bytes from the damage to the next marker.
+    ///
+    /// Returns `false` and changes nothing if no block is damaged, or if there is no header.
+    pub fn resync(&mut self) -> bool {
+        let (State::Over(Err(_)), Some(sync)) = (&self.state, self.sync) else {
+            return false;
+        };
+        let BlockPosition { offset, index } = self.position;
+        let mut framer = Framer::at_block(sync, offset, index, self.limits.clone());
+        framer.set_trailing_bytes(self.trailing);
+        self.state = State::Searching(framer.into());
+        true
+    }
+
+    /// Number of bytes skipped so far by all calls of [`resync`](Self::resync).
+    pub fn skipped_bytes(&self) -> u64 {
+        self.skipped
+    }
+
     /// Takes the bytes of the file from `offset` on, without a copy: at least the first byte of the
     /// range that [`next`](Self::next) asked for, possibly bytes before and after that range. Empty
     /// `bytes` mean that the file ends at `offset`.
@@ -160,7 +190,10 @@ impl IndexScan {
     /// Bytes beyond the file's length are ignored. So are bytes that do not join the bytes pushed
     /// before: `next` then asks again.
     pub fn push(&mut self, offset: u64, mut bytes: Bytes) {
-        let held_end = self.pieces.end();
+        let held_end = match &self.state {
+            State::Searching(framer) => framer.end_offset(),
+            _ => self.pieces.end(),
+        };
         let Some(known) = held_end.checked_sub(offset) else {
             return;
         };
@@ -174,12 +207,15 @@ impl IndexScan {
             && known < bytes.len()
         {
             bytes.advance(known);
-            self.pieces.push(bytes);
+            match &mut self.state {
+                State::Searching(framer) => framer.push(bytes),
+                _ => self.pieces.push(bytes),
+            }
         }
     }
 
-    /// Index of the block being scanned; `None` in the header.
-    pub(crate) fn block_index(&self) -> Option<u64> {
+    /// Index of the next block, in which damaged blocks that were skipped count; `None` in the header.
+    pub fn block_index(&self) -> Option<u64> {
         match self.state {
             State::Header(_) => None,
             _ => Some(self.position.index),
@@ -193,6 +229,7 @@ impl IndexScan {
         match parser.advance(&mut self.pieces, &self.limits)? {
             Progress::Done(header) => {
                 self.position.offset = header.len();
+                self.sync = Some(header.sync());
                 self.state = State::Block(header.sync(), None);
                 Ok(Scan::Header(header))
             }
@@ -309,6 +346,66 @@ impl IndexScan {
         }
         let trailing_bytes = judge.verdict(!is_certain)?;
         Ok(Scan::End { trailing_bytes })
+    }
+
+    /// Searches the bytes pushed since the last call for the block after the damage.
+    #[cold]
+    fn search(&mut self) -> Result<Scan, Error> {
+        loop {
+            let State::Searching(framer) = &mut self.state else {
+                return self.next();
+            };
+            let frame = match framer.next() {
+                Ok(Frame::NeedMore(more)) => {
+                    let from = framer.end_offset();
+                    let to = from.saturating_add(more.max(REST_LOOKED_AT));
+                    if let Some(need) = need(from, to, self.end) {
+                        return Ok(need);
+                    }
+                    match framer.finish() {
+                        Ok(()) => {
+                            self.skipped += framer.skipped_bytes();
+                            let trailing_bytes = framer.trailing_bytes();
+                            return Ok(Scan::End { trailing_bytes });
+                        }
+                        Err(error) => Err(error),
+                    }
+                }
+                frame => frame,
+            };
+            match frame {
+                // The framer finds the same damage first, and others while it searches.
+                Err(error) => {
+                    if !framer.resync() {
+                        return Err(error);
+                    }
+                }
+                Ok(Frame::Skipped { offset, len }) => self.goes_on(offset + len),
+                Ok(Frame::Block(block)) => {
+                    // The file was shorter before.
+                    let entry = IndexEntry {
+                        offset: block.offset,
+                        len: block.len,
+                        count: block.count,
+                        payload_len: block.payload.len() as u64,
+                    };
+                    self.goes_on(block.offset + block.len);
+                    return Ok(Scan::Block(entry));
+                }
+                Ok(_) => {}
+            }
+        }
+    }
+
+    /// Goes on where the search has found that a block begins.
+    fn goes_on(&mut self, offset: u64) {
+        if let (State::Searching(framer), Some(sync)) = (&self.state, self.sync) {
+            self.skipped += framer.skipped_bytes();
+            let index = framer.block().unwrap_or(self.position.index);
+            self.position = BlockPosition { offset, index };
+            self.pieces.restart(offset);
+            self.state = State::Block(sync, None);
+        }
     }
 }
 

@@ -23,7 +23,7 @@ pub use atds_codec::{
 };
 
 pub use after_block::TrailingBytes;
-pub use block::Block;
+pub use block::{Block, BlockHead};
 pub use diagnose::Found;
 pub use error::{ContainerPart, Error, ErrorKind};
 pub use framer::{Frame, Framer};

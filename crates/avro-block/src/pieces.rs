@@ -164,22 +164,24 @@ impl Pieces {
         all
     }
 
-    /// Index of the first `marker`, counted from the first byte held.
-    pub(crate) fn find(&self, marker: &SyncMarker) -> Option<u64> {
+    /// File offset of the first `marker` at or after file offset `from`.
+    pub(crate) fn find(&self, marker: &SyncMarker, from: u64) -> Option<u64> {
         const STRADDLE: usize = SyncMarker::LEN - 1;
         let finder = memmem::Finder::new(&marker.0);
         // The last bytes before the current piece, and its first bytes, at most fifteen of each. A
         // match here begins before the piece, so it is not found in the piece itself.
         let mut seam = Vec::with_capacity(2 * STRADDLE);
-        for (start, piece) in &self.pieces {
-            let before = seam.len();
+        let mut start = from.max(self.start);
+        for piece in self.from(start) {
+            let before = seam.len() as u64;
             seam.extend_from_slice(&piece[..piece.len().min(STRADDLE)]);
             if let Some(at) = finder.find(&seam) {
-                return Some(start - before as u64 + at as u64 - self.start);
+                return Some(start - before + at as u64);
             }
             if let Some(at) = finder.find(piece) {
-                return Some(start + at as u64 - self.start);
+                return Some(start + at as u64);
             }
+            start += piece.len() as u64;
             if piece.len() > STRADDLE {
                 seam.clear();
                 seam.extend_from_slice(&piece[piece.len() - STRADDLE..]);

@@ -11,6 +11,7 @@ use crate::framer::{Frame, Framer};
 use crate::header::Header;
 use crate::limits::{DEFAULT_BUFFER_SIZE, Limits};
 use crate::source::{BytesSource, ReadSource, Source};
+use crate::sync::SyncMarker;
 
 /// The blocks of a file, in file order, from any [`Source`].
 ///
@@ -120,6 +121,13 @@ impl<S: Source> Blocks<S> {
         true
     }
 
+    /// Sets the marker of the blocks that follow, for a file whose header has a damaged marker. Also
+    /// changes the marker of [`header`](Self::header).
+    pub fn set_sync(&mut self, sync: SyncMarker) {
+        self.header.sync = sync;
+        self.framer.set_sync(sync);
+    }
+
     /// Sets the limits of the blocks that follow.
     pub fn set_limits(&mut self, limits: Limits) {
         self.framer.set_limits(limits);
@@ -138,6 +146,11 @@ impl<S: Source> Blocks<S> {
     /// Number of bytes skipped so far by all calls of [`resync`](Self::resync).
     pub fn skipped_bytes(&self) -> u64 {
         self.framer.skipped_bytes()
+    }
+
+    /// The bytes held, as [`Framer::held`] has them: after an error those of the damaged part.
+    pub fn held(&self) -> impl Iterator<Item = &[u8]> {
+        self.framer.held()
     }
 
     /// The source, at its current position.

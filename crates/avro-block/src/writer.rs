@@ -8,8 +8,9 @@ use std::time::SystemTime;
 
 use atds_codec::{Codec, Compressor};
 
+use crate::block::Block;
 use crate::error::{Error, ErrorKind};
-use crate::header::{CODEC_KEY, MAGIC, RESERVED_PREFIX, SCHEMA_KEY};
+use crate::header::{CODEC_KEY, Header, MAGIC, RESERVED_PREFIX, SCHEMA_KEY};
 use crate::limits::DEFAULT_BLOCK_BYTES;
 use crate::sync::SyncMarker;
 use crate::varint;
@@ -82,7 +83,7 @@ impl<W: Write> Writer<W> {
     ///
     /// If a metadata key begins with `avro.`, if the codec is not compiled in or has no such
     /// level, or if writing fails.
-    pub fn new(mut writer: W, schema: &str, options: WriterOptions) -> Result<Self, Error> {
+    pub fn new(writer: W, schema: &str, options: WriterOptions) -> Result<Self, Error> {
         let fail = |kind| Error::new(kind, 0, None);
         let reserved = options.metadata.iter().map(|(key, _)| key);
         if let Some(key) = reserved
@@ -94,15 +95,47 @@ impl<W: Write> Writer<W> {
         let compressor =
             Compressor::new(options.codec, options.level).map_err(|error| fail(error.into()))?;
         let sync = options.sync.unwrap_or_else(random_marker);
-        let header = header_bytes(schema, &options, sync);
+        let own = [
+            (SCHEMA_KEY, schema.as_bytes()),
+            (CODEC_KEY, options.codec.name().as_bytes()),
+        ];
+        let users = options.metadata.iter();
+        let users = users.map(|(key, value)| (key.as_str(), value.as_slice()));
+        let header = header_bytes(own.into_iter().chain(users), sync);
+        Self::begin(writer, compressor, sync, header, options.block_bytes)
+    }
+
+    /// Creates a writer and writes the header of another file again: the same metadata, with schema
+    /// and codec, and the same marker.
+    ///
+    /// # Errors
+    ///
+    /// If the codec is not compiled in, or if writing fails.
+    pub fn with_header(writer: W, header: &Header) -> Result<Self, Error> {
+        let compressor = Compressor::new(header.codec(), None);
+        let compressor = compressor.map_err(|error| Error::new(error, 0, None))?;
+        let metadata = header.metadata().iter();
+        let metadata = metadata.map(|(key, value)| (key.as_str(), &value[..]));
+        let sync = header.sync();
+        let header = header_bytes(metadata, sync);
+        Self::begin(writer, compressor, sync, header, DEFAULT_BLOCK_BYTES)
+    }
+
+    fn begin(
+        mut writer: W,
+        compressor: Compressor,
+        sync: SyncMarker,
+        header: Vec<u8>,
+        block_bytes: usize,
+    ) -> Result<Self, Error> {
         writer
             .write_all(&header)
-            .map_err(|error| fail(error.into()))?;
+            .map_err(|error| Error::new(error, 0, None))?;
         Ok(Self {
             writer,
             compressor,
             sync,
-            block_bytes: options.block_bytes,
+            block_bytes,
             open: Vec::new(),
             open_count: 0,
             block: Vec::new(),
@@ -154,6 +187,27 @@ impl<W: Write> Writer<W> {
         self.write_whole(count, decompressed)
     }
 
+    /// Closes the open block, then writes the block of another file with the same codec as it is,
+    /// without decompressing it.
+    ///
+    /// # Errors
+    ///
+    /// If compressing the open block or writing fails.
+    pub fn copy_block(&mut self, block: &Block) -> Result<(), Error> {
+        self.flush_block()?;
+        self.block.clear();
+        varint::encode(block.count as i64, &mut self.block);
+        varint::encode(block.payload.len() as i64, &mut self.block);
+        // The payload may be large, so it is not copied.
+        for part in [&self.block[..], &block.payload, &self.sync.0] {
+            let written = self.writer.write_all(part);
+            written.map_err(|error| Error::new(error, self.offset, Some(self.blocks)))?;
+            self.offset += part.len() as u64;
+        }
+        self.blocks += 1;
+        Ok(())
+    }
+
     /// Closes the open block, flushes the underlying writer and returns it.
     ///
     /// # Errors
@@ -199,19 +253,14 @@ impl<W: Write> Writer<W> {
 }
 
 /// The encoded header, with the metadata in one map block.
-fn header_bytes(schema: &str, options: &WriterOptions, sync: SyncMarker) -> Vec<u8> {
-    let own = [
-        (SCHEMA_KEY, schema.as_bytes()),
-        (CODEC_KEY, options.codec.name().as_bytes()),
-    ];
-    let users = options.metadata.iter();
-    let entries = own
-        .into_iter()
-        .chain(users.map(|(key, value)| (key.as_str(), value.as_slice())));
-
+fn header_bytes<'a>(
+    metadata: impl Iterator<Item = (&'a str, &'a [u8])>,
+    sync: SyncMarker,
+) -> Vec<u8> {
+    let metadata: Vec<_> = metadata.collect();
     let mut bytes = MAGIC.to_vec();
-    varint::encode((own.len() + options.metadata.len()) as i64, &mut bytes);
-    for (key, value) in entries {
+    varint::encode(metadata.len() as i64, &mut bytes);
+    for (key, value) in metadata {
         varint::encode(key.len() as i64, &mut bytes);
         bytes.extend_from_slice(key.as_bytes());
         varint::encode(value.len() as i64, &mut bytes);

@@ -254,3 +254,52 @@ fn blocks_and_errors_may_change_threads() {
     share::<avro_block::Block>();
     share::<avro_block::Error>();
 }
+
+#[test]
+fn a_writer_copies_the_header_and_the_blocks_of_a_file() {
+    // Metadata in two blocks, with a key of the specification's and one that occurs twice.
+    let odd = header(&[
+        map_block(
+            &[("avro.schema", b"\"long\""), ("avro.other", b"\xff")],
+            true,
+        ),
+        map_block(&[("twice", b"1"), ("twice", b"2")], false),
+    ]);
+    let plain = [odd, block(2, &[2, 4]), block(0, &[]), block(1, &[6])].concat();
+    let with = |codec| small_file(codec);
+    for file in [
+        plain,
+        with(Codec::Deflate),
+        with(Codec::Zstandard),
+        with(Codec::Snappy),
+    ] {
+        let mut blocks = MappedBlocks::from_bytes(file.clone().into()).unwrap();
+        let mut writer = Writer::with_header(Vec::new(), blocks.header()).unwrap();
+        for block in &mut blocks {
+            writer.copy_block(&block.unwrap()).unwrap();
+        }
+        let len = writer.bytes_written();
+        let copy = writer.finish().unwrap();
+        assert_eq!(len, copy.len() as u64);
+        let mut again = MappedBlocks::from_bytes(copy.clone().into()).unwrap();
+        assert_eq!(again.header().metadata(), blocks.header().metadata());
+        assert_eq!(again.header().sync(), blocks.header().sync());
+        let counts = (&mut again).map(|block| block.unwrap().payload);
+        let expected = MappedBlocks::from_bytes(file.into()).unwrap();
+        assert!(counts.eq(expected.map(|block| block.unwrap().payload)));
+    }
+}
+
+#[test]
+fn the_marker_can_be_set_after_the_header() {
+    let mut file = small_file(Codec::Null);
+    let at = MappedBlocks::from_bytes(file.clone().into())
+        .unwrap()
+        .header()
+        .len() as usize;
+    file[at - 1] ^= 1;
+    let mut blocks = MappedBlocks::from_bytes(file.into()).unwrap();
+    blocks.set_sync(SYNC);
+    assert_eq!(blocks.header().sync(), SYNC);
+    assert_eq!(blocks.by_ref().filter_map(Result::ok).count(), 3);
+}

@@ -340,14 +340,69 @@ fn resync_loses_only_the_damaged_block() {
     }
 }
 
+/// The first payload bytes of the blocks that are left after the damage of `file`.
+fn left(file: &[u8]) -> (Vec<u8>, Vec<(u64, u64)>) {
+    let told = tell_whole(file, true);
+    let blocks = told.blocks.iter().map(|b| b.payload[0]).collect();
+    (blocks, told.skipped)
+}
+
 #[test]
-fn resync_after_a_damaged_marker_loses_the_next_block_too() {
-    let mut blocks: Vec<_> = (0..4u8).map(|i| block(1, &[i; 30])).collect();
-    *blocks[1].last_mut().unwrap() ^= 1;
-    let told = tell_whole(&[plain_header(), blocks.concat()].concat(), true);
-    let seen: Vec<_> = told.blocks.iter().map(|b| b.payload[0]).collect();
-    assert_eq!(seen, [0, 3]);
-    assert_eq!(told.skipped_bytes, 2 * 48);
+fn resync_after_a_damaged_marker_keeps_the_next_block() {
+    let blocks: Vec<_> = (0..4u8).map(|i| block(1, &[i; 30])).collect();
+    let at = (plain_header().len() + blocks[0].len()) as u64;
+    let damaged = |bytes: &[u8]| {
+        let mut blocks = blocks.clone();
+        let start = blocks[1].len() - bytes.len();
+        blocks[1][start..].copy_from_slice(bytes);
+        [plain_header(), blocks.concat()].concat()
+    };
+    for marker in [&[0; 16][..], &[0; 1], &[0; 20]] {
+        assert_eq!(left(&damaged(marker)), (vec![0, 2, 3], vec![(at, 48)]));
+    }
+    // The head of the next block is damaged too.
+    let mut file = damaged(&[0; 16]);
+    file[at as usize + 49] ^= 2;
+    assert_eq!(left(&file), (vec![0, 3], vec![(at, 96)]));
+    // The size is wrong, and a block begins there by chance: the damaged block's own marker counts.
+    let inner = block(1, &[9; 8]);
+    let odd = [long(1), long(4), vec![1; 20], inner].concat();
+    let file = [
+        plain_header(),
+        blocks[0].clone(),
+        odd.clone(),
+        blocks[2].clone(),
+    ]
+    .concat();
+    assert_eq!(left(&file).0, [0, 9, 2]);
+    // A marker before the declared end shows that the size is wrong.
+    let short = [long(1), long(40), vec![1; 12], SYNC.0.to_vec()].concat();
+    let file = [plain_header(), short.clone(), blocks.concat()].concat();
+    assert_eq!(
+        left(&file),
+        (
+            vec![0, 1, 2, 3],
+            vec![(plain_header().len() as u64, short.len() as u64)]
+        )
+    );
+}
+
+#[test]
+fn the_bytes_of_a_damaged_block_are_held() {
+    let mut bad = block(1, &[7; 30]);
+    *bad.last_mut().unwrap() ^= 1;
+    let file = [plain_header(), block(1, &[1]), bad.clone(), block(1, &[2])].concat();
+    let mut framer = Framer::new();
+    for piece in pieces(&file, &[5]) {
+        framer.push(piece);
+    }
+    while framer
+        .next()
+        .is_ok_and(|frame| !matches!(frame, Frame::NeedMore(_)))
+    {}
+    assert!(framer.next().is_err());
+    let held = framer.held().collect::<Vec<_>>().concat();
+    assert!(held.starts_with(&bad));
 }
 
 #[test]

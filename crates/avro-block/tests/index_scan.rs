@@ -285,3 +285,58 @@ proptest! {
         }
     }
 }
+
+/// Lists `file` and goes on after each error, with answers of `len` bytes.
+fn list_resynced(file: &[u8], trailing: TrailingBytes, len: u64) -> Told {
+    let file = Bytes::copy_from_slice(file);
+    let file_len = file.len() as u64;
+    let mut scan = IndexScan::new(file_len, Limits::default(), trailing);
+    let mut told = Told::default();
+    loop {
+        match scan.next() {
+            Ok(Scan::Header(header)) => told.header = Some(header),
+            Ok(Scan::Block(entry)) => {
+                let header = told.header.as_ref().unwrap();
+                let index = scan.block_index().unwrap() - 1;
+                let block = block_at(&file, header, entry.offset, index);
+                told.blocks.push(block.unwrap());
+            }
+            Ok(Scan::Need(range)) => {
+                let end = (range.start + len).min(file_len);
+                let bytes = file.slice(range.start as usize..end as usize);
+                scan.push(range.start, bytes);
+            }
+            Ok(Scan::End { trailing_bytes }) => {
+                told.trailing_bytes = trailing_bytes;
+                break;
+            }
+            Err(error) => {
+                told.errors.push(format!("{error} {error:?}"));
+                if !scan.resync() {
+                    break;
+                }
+            }
+        }
+    }
+    told.skipped_bytes = scan.skipped_bytes();
+    told
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn resync_finds_what_the_framer_finds(
+        file in any_file(),
+        damages in any_damage(),
+        len in 1..200_u64,
+    ) {
+        let file = damaged(file, &damages);
+        for trailing in CHOICES {
+            let mut told = tell(framer(trailing), pieces(&file, &[file.len().max(1)]), true);
+            let listed = list_resynced(&file, trailing, len);
+            told.skipped.clear();
+            prop_assert_eq!(&listed, &told);
+        }
+    }
+}

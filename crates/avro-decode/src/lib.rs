@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod check;
 mod convert;
 pub mod encode;
 mod error;
@@ -26,6 +27,7 @@ pub use atds_features::{
     Clock, Convert, DuplicateWord, Feature, FeatureError, Features, Fill, Missing, TimeUnit,
     Vocabulary, path,
 };
+pub use check::Checker;
 pub use convert::{ConvertError, Meaning};
 pub use error::{DecodeError, DecodeErrorKind};
 pub use json::{double_to_json, float_to_json, to_json};

@@ -32,15 +32,16 @@ pub(crate) fn decompress_unchecked(
     limit: usize,
 ) -> Result<(), DecompressError> {
     let len = decompress_len(stream).map_err(corrupt)?;
-    if len > limit {
-        return Err(DecompressError::TooLarge { limit });
-    }
+    // First, so that damage is told from a payload that the limit is too small for.
     if len > stream.len().saturating_mul(SNAPPY_MAX_RATIO) {
         let detail = "more output declared than snappy can encode";
         return Err(DecompressError::Corrupt {
             codec: CODEC,
             detail,
         });
+    }
+    if len > limit {
+        return Err(DecompressError::TooLarge { limit });
     }
 
     out.grow_to(len, limit)?;

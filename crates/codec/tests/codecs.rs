@@ -127,6 +127,21 @@ fn the_limit_is_exact() {
     }
 }
 
+/// A length that the payload cannot have is damage, whatever the limit is.
+#[test]
+#[cfg(feature = "snappy")]
+fn a_false_length_is_damage() {
+    // 2 GiB, in front of a short literal and a checksum.
+    let payload = [0x80, 0x80, 0x80, 0x80, 0x08, 0x00, b'a', 0, 0, 0, 0];
+    for limit in [1, 1_000, usize::MAX] {
+        let error = decompress(Codec::Snappy, &payload, limit).unwrap_err();
+        assert!(
+            matches!(error, DecompressError::Corrupt { .. }),
+            "{error}, limit {limit}"
+        );
+    }
+}
+
 #[test]
 fn a_larger_buffer_does_not_lift_the_limit() {
     for codec in codecs() {

@@ -1,10 +1,14 @@
 //! Conversions: how a value of a record becomes an element of a tensor.
 
 mod farmhash;
+mod ids;
+#[doc(hidden)]
+pub mod narrow;
 mod time;
 mod vocabulary;
 
 pub use farmhash::fingerprint64;
+pub use ids::Ids;
 pub use time::{Clock, TimeUnit};
 pub use vocabulary::{DuplicateWord, Vocabulary};
 

@@ -8,4 +8,6 @@ pub mod path;
 pub mod words;
 
 pub use convert::{Clock, Convert, DuplicateWord, TimeUnit, Vocabulary, fingerprint64};
+#[doc(hidden)]
+pub use convert::{Ids, narrow};
 pub use feature::{Feature, FeatureError, Features, Fill, Missing};

@@ -26,10 +26,22 @@ pub trait Blocks: Send + fmt::Debug {
     /// Empty `bytes` say that the file ends at `at`; to ask for bytes from there on is an error.
     fn push(&mut self, at: u64, bytes: Bytes);
 
-    /// Continues after damage, if the format can find where a block begins. Returns whether it can;
-    /// the number of bytes left out is known with the next block.
+    /// Continues after damage, if the format can find where a block begins. Returns whether it can.
     fn resync(&mut self) -> bool {
         false
+    }
+
+    /// Number of bytes that all calls of [`resync`](Self::resync) have left out, known with the next block
+    /// or the end.
+    fn skipped_bytes(&self) -> u64 {
+        0
+    }
+
+    /// The framing of the same file from block `index` on, which begins at byte `offset`, with payloads. It
+    /// begins with a decoder only if that of the block is not the one that this framing has returned last.
+    /// `None` if a framing begins at the start of a file only: the pipeline then lists all blocks before.
+    fn at_block(&self, _index: u64, _offset: u64) -> Option<Box<dyn Blocks>> {
+        None
     }
 
     /// The parts of a payload that was listed by its ranges, from the bytes of these ranges: a format

@@ -33,8 +33,13 @@ pub trait Decoder: Send + Sync + fmt::Debug {
     }
 
     /// Prepares payloads: decompresses them, parses what decoding starts from. The result of each
-    /// job is set.
-    fn prepare(&self, jobs: &mut [PrepareJob<'_>], scratch: &mut Scratch);
+    /// job is set. By default a payload of one part is decoded as it is.
+    fn prepare(&self, jobs: &mut [PrepareJob<'_>], _scratch: &mut Scratch) {
+        for job in jobs {
+            let payload = job.parts.first().cloned().unwrap_or_default();
+            job.result = Ok((Prepared::of_bytes(payload), Tally::default()));
+        }
+    }
 
     /// The position of record `record`, from the position of the same or an earlier record.
     ///

@@ -32,12 +32,13 @@ pub trait ByteSource: Send + Sync + fmt::Debug {
     ///
     /// The answer may be shorter than the range; the pipeline then asks for the rest. An empty
     /// answer says that the file ends before the range. The bytes may be in `buffer`, or in memory
-    /// of the source. `done` may be called from any thread, also before `read` returns; it does not
+    /// of the source, which then drops `buffer` before it answers: the next read may lack its memory.
+    /// `done` may be called from any thread, also before `read` returns; it does not
     /// block.
     fn read(&self, range: Range<u64>, buffer: ReadBuffer, done: Completion);
 
-    /// Called with offsets in ascending order while a file is framed, before its bytes from `offset` on
-    /// are used. A local file sees here whether it was truncated.
+    /// Called while a file is framed, before its bytes from `offset` on are used. Offsets ascend, unless runs
+    /// of blocks are shuffled. A local file sees here whether it was truncated.
     ///
     /// # Errors
     /// The bytes cannot be used.

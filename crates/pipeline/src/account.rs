@@ -130,8 +130,7 @@ impl Account {
         }
         if self.is_alone || self.is_shared {
             // Others keep their estimate, which will do for the next block, too.
-            self.lease.shrink(self.used);
-            self.show();
+            self.shrink();
         }
     }
 
@@ -144,7 +143,8 @@ impl Account {
         Ok(())
     }
 
-    /// Uses at least `bytes` for the batch, which are counted already.
+    /// Uses at least `bytes` for the batch, which are counted already: its builder has the memory of dropped
+    /// batches, which counts as kept.
     pub(crate) fn adopt_batch(&mut self, bytes: u64) {
         let leased = self.lease.bytes();
         self.lease.adopt(bytes);
@@ -177,11 +177,16 @@ impl Account {
         std::mem::take(&mut self.most)
     }
 
+    /// Gives back what is not used.
+    pub(crate) fn shrink(&mut self) {
+        self.lease.shrink(self.used);
+        self.show();
+    }
+
     /// Gives back all.
     pub(crate) fn clear(&mut self) {
         (self.used, self.batch) = (0, 0);
         self.take_most();
-        self.lease.shrink(0);
-        self.show();
+        self.shrink();
     }
 }

@@ -18,20 +18,26 @@ use crate::{Error, ErrorKind};
 #[derive(Debug)]
 #[repr(align(64))]
 pub(crate) struct FileContext {
+    /// The number of the file.
+    pub(crate) number: usize,
     pub(crate) location: Location,
     pub(crate) decoder: Arc<dyn Decoder>,
 }
 
-/// A block. Workers share it; what changes in it are hints and whether it is prepared.
+/// A block. Workers share it; what changes in it are hints and whether it is prepared. The window, plans
+/// and early prepares own it: with the last of them its memory goes.
 #[derive(Debug)]
 pub(crate) struct Block {
     pub(crate) file: Arc<FileContext>,
     hints: Hints,
     pub(crate) payload: BlockPayload,
     pub(crate) records: u64,
+    /// The number of the first record in the file.
+    pub(crate) first_record: u64,
     start: Pos,
     pub(crate) index: u64,
     offset: u64,
+    pub(crate) file_bytes: u64,
     payload_offset: Option<u64>,
     /// The most bytes of the prepared payload, if the framing says so.
     pub(crate) max_prepared: Option<u64>,
@@ -65,7 +71,7 @@ pub(crate) struct Payload {
     /// Whether several blocks may have it.
     pub(crate) is_shared: bool,
     pub(crate) bytes: u64,
-    /// The bytes as they were read; none once they are prepared for all ops. Those of a payload that one
+    /// The bytes as they were read; none once they are prepared for all ops to something else. Those of a payload that one
     /// op prepares for itself are there as long as the block.
     parts: Mutex<(Vec<Bytes>, Option<Lease>)>,
     pub(crate) size: Arc<PreparedSize>,
@@ -108,9 +114,9 @@ impl RecordPlace {
 /// Positions of a block that workers have found.
 #[derive(Debug, Default)]
 struct Hints {
-    /// That of the latest record: mostly, the next read begins there. A record in the upper half, and
+    /// That of the last record of all: mostly, the next read begins there. A record in the upper half, and
     /// where it is; 0 for none.
-    latest: AtomicU64,
+    farthest: AtomicU64,
     /// The others, in the order of their records; mostly none with one worker, which needs none.
     others: Mutex<Vec<Pos>>,
 }
@@ -118,19 +124,22 @@ struct Hints {
 impl Hints {
     /// The last position at or before `record`.
     fn last_before(&self, record: u64) -> Option<Pos> {
-        let latest = unpack(self.latest.load(Relaxed));
-        match latest.filter(|latest| latest.record <= record) {
-            Some(latest) if latest.record == record => Some(latest),
-            latest => {
+        let farthest = unpack(self.farthest.load(Relaxed));
+        match farthest.filter(|farthest| farthest.record <= record) {
+            Some(farthest) if farthest.record == record => Some(farthest),
+            farthest => {
                 let other = last_before(&lock(&self.others), record);
-                latest.into_iter().chain(other).max_by_key(|pos| pos.record)
+                farthest
+                    .into_iter()
+                    .chain(other)
+                    .max_by_key(|pos| pos.record)
             }
         }
     }
 
     fn publish(&self, pos: Pos, has_others: bool) {
         let other = match pack(pos) {
-            Some(hint) => unpack(self.latest.fetch_max(hint, Relaxed).min(hint)),
+            Some(hint) => unpack(self.farthest.fetch_max(hint, Relaxed).min(hint)),
             None => Some(pos),
         };
         let (Some(pos), true) = (other, has_others || other == Some(pos)) else {
@@ -166,11 +175,19 @@ fn unpack(hint: u64) -> Option<Pos> {
 }
 
 impl Block {
-    pub(crate) fn new(desc: &BlockDesc, file: Arc<FileContext>, payload: BlockPayload) -> Self {
+    /// A block whose first record is `first_record` in the file.
+    pub(crate) fn new(
+        desc: &BlockDesc,
+        file: Arc<FileContext>,
+        first_record: u64,
+        payload: BlockPayload,
+    ) -> Self {
         Block {
             file,
+            first_record,
             index: desc.index,
             offset: desc.offset,
+            file_bytes: desc.file_bytes,
             payload_offset: desc.payload_offset,
             records: desc.records,
             max_prepared: desc.max_prepared,
@@ -361,7 +378,7 @@ impl Payload {
         self.is_claimed.load(Relaxed)
     }
 
-    /// The bytes of the payload; none if it was prepared for all.
+    /// The bytes of the payload; none if it was prepared for all to something else.
     pub(crate) fn parts(&self) -> Vec<Bytes> {
         lock(&self.parts).0.clone()
     }

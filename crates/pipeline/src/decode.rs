@@ -26,6 +26,8 @@ pub(crate) enum Failure {
     Denied(Denied),
     /// It is bad.
     Error(Error),
+    /// Its lists have other lengths than those before. This is found once all rows are made.
+    Disagreement(Error, Written),
 }
 
 impl From<Denied> for Failure {
@@ -57,6 +59,17 @@ pub(crate) struct Written {
     pub(crate) only: u64,
 }
 
+impl Written {
+    /// The larger of each.
+    pub(crate) fn max(self, other: Written) -> Self {
+        Written {
+            variable: self.variable.max(other.variable),
+            padded: self.padded.max(other.padded),
+            only: self.only.max(other.only),
+        }
+    }
+}
+
 impl Worker {
     /// Decodes the first `rows` rows of a plan. What is written to columns of variable size counts for
     /// the batch.
@@ -74,6 +87,7 @@ impl Worker {
             first_row: slots.row() as u64,
             next_row: if self.has_variable { 0 } else { u64::MAX },
             read_bytes: 0,
+            room: 0,
         };
         let mut left = rows;
         while left > 0
@@ -83,9 +97,13 @@ impl Worker {
                 return Err(Denied::Cancelled.into());
             }
             let records = left.min(read.records);
+            if records == 0 {
+                // Its records were left out.
+                continue;
+            }
             left -= records;
             let last = slots.batch_row() as u64 + records - 1;
-            let done = self.read(
+            let done = self.decode_read(
                 read,
                 records,
                 &mut reads,
@@ -103,7 +121,7 @@ impl Worker {
     }
 
     /// Decodes `records` records of a block.
-    fn read(
+    fn decode_read(
         &mut self,
         read: &BlockRead,
         records: u64,
@@ -132,7 +150,7 @@ impl Worker {
             let pos = block.nearest(read.first);
             (&*block.file.decoder, &own.0, pos)
         } else {
-            let prepared = self.shared(block, account.is_alone)?;
+            let prepared = self.prepared_for_all(block, account.is_alone)?;
             let pos = block.nearest(read.first);
             (&*block.file.decoder, prepared, pos)
         };
@@ -159,7 +177,7 @@ impl Worker {
                 decoder.decode(prepared, pos, records, slots, &mut self.scratch, upcoming);
             let decoded = match decoded {
                 Err(error) if needed_limit(&error).is_some() => {
-                    return Err(self.no_room(account).into());
+                    return Err(self.no_room(growth.room, account).into());
                 }
                 decoded => decoded.map_err(|error| block.error(error))?,
             };
@@ -202,18 +220,21 @@ impl Worker {
         growth.read_bytes = 0;
         // Some are larger.
         let expected = row_bytes.saturating_mul(rows).saturating_mul(2);
-        slots.set_room(ungrown(account.room(grown(expected))));
+        growth.room = account.room(grown(expected));
+        slots.set_room(ungrown(growth.room));
         Ok(())
     }
 
-    /// A record needs more memory than there is.
+    /// A record needs more memory than the `room` that there was.
     #[cold]
-    fn no_room(&self, account: &Account) -> Denied {
+    pub(crate) fn no_room(&self, room: u64, account: &mut Account) -> Denied {
         if !account.is_alone {
             return Denied::Again;
         }
         match self.flow.wait_for_consumer() {
             Ok(true) => Denied::Again,
+            // The consumer may have taken what held it since, or a read may have ended.
+            Ok(false) if account.room(0) > room => Denied::Again,
             Ok(false) => Denied::Exceeded,
             Err(denied) => denied,
         }
@@ -229,6 +250,8 @@ struct Growth {
     next_row: u64,
     /// Bytes of the blocks that were read since.
     read_bytes: u64,
+    /// Bytes that there was room for when it was counted last.
+    room: u64,
 }
 
 impl Growth {
@@ -253,7 +276,7 @@ pub(crate) fn ungrown(bytes: u64) -> usize {
     usize::try_from(bytes / 5 * 2).unwrap_or(usize::MAX)
 }
 
-/// The reads of a batch, of which some blocks are prepared for this batch alone.
+/// The reads of a piece, of which some blocks are prepared for this batch alone.
 pub(crate) struct PlanCursor<'a> {
     reads: &'a [BlockRead],
     next: usize,
@@ -314,6 +337,9 @@ impl<'a> PlanCursor<'a> {
     /// What is decoded next, if it is prepared and its position is known.
     fn upcoming(&self) -> Option<Upcoming<'_>> {
         let read = self.reads.get(self.next)?;
+        if read.records == 0 {
+            return None;
+        }
         let (block, at) = match self.found[self.next % (2 * FOUND_TOGETHER)] {
             Some(found) => (found.prepared, found.pos),
             None if read.is_only() => {

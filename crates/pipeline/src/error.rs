@@ -48,6 +48,14 @@ pub enum ErrorKind {
         /// differ, or do not have the feature's length.
         first: Option<Box<(Place, RowShape)>>,
     },
+    /// A file is shorter than when the iteration opened it first.
+    #[error("the file shrank from {before} to {now} bytes")]
+    FileShrank {
+        /// Its size in bytes then.
+        before: u64,
+        /// Its size in bytes now.
+        now: u64,
+    },
     /// A file whose records were counted has another number of them now.
     #[error("the file has {found} records now, and had {counted} when they were counted")]
     RecordsChanged {
@@ -55,6 +63,12 @@ pub enum ErrorKind {
         counted: u64,
         /// Its records now.
         found: u64,
+    },
+    /// An iteration goes on after more batches than the epoch has.
+    #[error("the epoch has fewer than the {batches} batches that were given out")]
+    BeyondEpoch {
+        /// Number of batches that were given out.
+        batches: u64,
     },
     /// The window of blocks and one batch do not fit the memory limit.
     #[error(

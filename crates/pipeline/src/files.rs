@@ -19,7 +19,8 @@ pub trait Files: Send + Sync + fmt::Debug {
     /// Where file `file` is.
     fn location(&self, file: usize) -> Location;
 
-    /// The bytes of file `file`. Called by the planning thread when the file's turn comes.
+    /// The bytes of file `file`. Called by the planning thread when the file's turn comes, or to
+    /// frame it for its record counts.
     ///
     /// # Errors
     /// The file cannot be read, or not again.
@@ -27,6 +28,18 @@ pub trait Files: Send + Sync + fmt::Debug {
 
     /// The format of file `file`.
     fn format(&self, file: usize) -> Arc<dyn Format>;
+
+    /// Number of records of each block of file `file`, in file order, if that is known. An iteration that
+    /// goes on after some batches needs them; otherwise it frames the file for them.
+    fn block_records(&self, _file: usize) -> Option<Arc<[u64]>> {
+        None
+    }
+
+    /// A number that is another once file `file` has changed; `None` if that is not known, so that an
+    /// iteration frames the file although one before has.
+    fn version(&self, _file: usize) -> Option<u64> {
+        None
+    }
 
     /// Number of bytes that the sources have mapped now.
     fn mapped_bytes(&self) -> u64 {

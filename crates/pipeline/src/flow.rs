@@ -1,13 +1,17 @@
 //! The state that all threads of an iteration share: the sequence of ops, and the finished batches
 //! on their way to the consumer.
 //!
-//! No thread waits for ever (DESIGN.md has the whole argument). Ops start in sequence. Of ops that have
-//! started, only one that runs alone waits for memory, and only the consumer can be in its way; others
-//! give back what they made and run again alone. A finished batch waits for those before it. A prepare
-//! waits for no other thread; in an op that runs alone, it may wait for the consumer to take what is
-//! ready. Workers do reads of files, and joins, before ops, and a join counts as an op that runs. An op's
-//! memory is free before the op has ended. The planning thread queues all that it has planned before it
-//! waits for memory, and each change that frees some wakes it.
+//! No thread waits for ever (DESIGN.md has the whole argument). Ops start in sequence. The first of the
+//! queue can always start once no other runs and no batch is ready, if need be without memory
+//! (`start_lease`). Of ops that have started, only one that runs alone waits for memory, and only the
+//! consumer can be in its way; others give back what they made and run again alone. A finished batch waits
+//! for those before it, whose ops have started: else it is given back, too. A worker may wait for a payload
+//! that another has claimed. That one prepares it at once, and waits for no other thread; in an op that
+//! runs alone, it may wait for the consumer to take what is ready. Workers do reads of files, and joins,
+//! before ops, and a join counts as an op that runs. The planning thread waits for room in the queue, which
+//! comes when ops start, for memory, before which it queues all that it has planned, and for bytes, which it
+//! reads itself unless all workers have an op to come to (`take_read`). An op's memory is
+//! free before the op has ended, and its end wakes the planning thread.
 
 mod describe;
 mod planning;
@@ -25,10 +29,12 @@ use atds_sched::Costs;
 use tensor_batch::{Batch, BatchSpec};
 
 use crate::builders::Builders;
+use crate::damage::LeftOut;
 use crate::memory::{Lease, Memory};
 use crate::need::{Need, Windows};
 use crate::ops::{FileRead, Queued};
 use crate::pieces::Join;
+use crate::replay::Position;
 use crate::stats::Counters;
 use crate::sync::{AtomicU64, Condvar, Instant, Mutex, MutexGuard};
 use crate::watch::Watch;
@@ -47,6 +53,8 @@ pub(crate) struct Finished {
     pub(crate) error: Option<Error>,
     /// The memory that the batch and its window need; `None` for an error of the planning thread.
     pub(crate) need: Option<Need>,
+    /// What was left out of the batch.
+    pub(crate) left_out: LeftOut,
 }
 
 impl Finished {
@@ -56,6 +64,7 @@ impl Finished {
             lease: None,
             error,
             need,
+            left_out: LeftOut::default(),
         }
     }
 }
@@ -94,8 +103,8 @@ pub(crate) struct Flow {
     pub(crate) memory: Arc<Memory>,
     /// What each thread does.
     pub(crate) watch: Watch,
-    /// The bytes of all payloads until the first batch was drawn that is not queued yet.
-    unqueued: AtomicU64,
+    /// Of the first batch that was drawn and is not queued: the bytes of all payloads until then.
+    unqueued_total: AtomicU64,
     pub(crate) costs: Arc<Costs>,
     pub(crate) options: Options,
 }
@@ -116,8 +125,8 @@ struct State {
     /// batches of a slow consumer, and the others sleep.
     parked: BTreeSet<usize>,
     /// Number of workers that were started or woken and have not looked for work since. Such a worker is
-    /// sure to look at the queue, so that no other is woken for the same work. Whatever adds work, ends
-    /// an op or frees memory calls `next_worker`.
+    /// sure to look at the queue, so that no other is woken for the same work. Whatever adds work or
+    /// ends an op calls `next_worker`; an op that is to run again adds some as it ends.
     looking: usize,
     /// Number of workers that were started.
     started: usize,
@@ -129,6 +138,12 @@ struct State {
     totals: VecDeque<u64>,
     /// The number of the first of `batches`.
     first: u64,
+    /// The positions at which epochs begin, with the numbers of their first batches: from that of the last
+    /// batch given out on.
+    epochs: VecDeque<(u64, Position)>,
+    /// Number of batches that would come without the planning thread's error, too: those after it were drawn
+    /// from what is before the error.
+    sound: Option<u64>,
     /// Number of batches at the front of `batches` that are finished.
     ready: usize,
     /// What the windows of the batches hold.
@@ -149,7 +164,7 @@ struct State {
 /// Number of threads that wait, so that nobody is woken in vain.
 #[derive(Debug, Default)]
 struct Waiting {
-    planner: Option<WaitsFor>,
+    planning_thread: Option<WaitsFor>,
     consumer: bool,
     for_prepare: usize,
     for_turn: usize,
@@ -218,7 +233,7 @@ impl Flow {
             turn_changed: Condvar::new(),
             memory,
             watch: Watch::new(options.threads, options.trace.as_ref()),
-            unqueued: AtomicU64::new(u64::MAX),
+            unqueued_total: AtomicU64::new(u64::MAX),
             costs,
             options,
         })
@@ -233,6 +248,7 @@ impl Flow {
         let reads = std::mem::take(&mut state.reads);
         let joins = std::mem::take(&mut state.joins);
         drop(state);
+        // Finished batches go with the flow.
         drop((queue, joins));
         self.wake_all();
         for read in reads {
@@ -322,6 +338,20 @@ impl Flow {
             };
             state.waiting.consumer = false;
         }
+    }
+
+    /// The position after the last batch that was given out, but for `less` batches; `None` before the first
+    /// epoch.
+    pub(crate) fn position(&self, less: u64) -> Option<Position> {
+        let state = self.lock();
+        let given = state.first - less;
+        let given = state.sound.map_or(given, |sound| given.min(sound));
+        let begun = state.epochs.iter().take_while(|(first, _)| *first < given);
+        let (first, start) = *begun.last().or(state.epochs.front())?;
+        Some(Position {
+            batches: start.batches + (given - first),
+            ..start
+        })
     }
 
     #[track_caller]

@@ -14,6 +14,14 @@ mod read_pool;
 
 mod slice;
 
+// The rest of an epoch, after other readers.
+mod layers;
+
+// Where it goes on after batches that were given out before.
+mod replay;
+
+mod progress;
+
 mod block;
 
 // It plans batches, which records of which blocks; makes ops of them, and queues these in order.
@@ -23,7 +31,7 @@ mod sequence;
 
 mod ops;
 
-// All threads meet here: the queue of ops, the finished batches in order, all waiting.
+// All threads meet here: the queue of ops, the finished batches in order, almost all waiting.
 mod flow;
 
 mod workers;
@@ -48,6 +56,9 @@ mod need;
 
 mod measure;
 
+// What damage costs, where it is left out.
+mod damage;
+
 // For all of them.
 mod delays;
 mod error;
@@ -65,9 +76,14 @@ mod models;
 
 pub use atds_format::Place;
 pub use atds_shuffle::Stream;
+pub use damage::{Skipped, SkippedCounts};
 pub use error::{Error, ErrorKind};
 pub use files::Files;
+pub use layers::{Layer, LayerPart, Rest};
 pub use pipeline::{Batches, Options, Pipeline};
+pub use planning_thread::RunCache;
+pub use progress::Progress;
+pub use replay::Position;
 pub use slice::Slice;
 pub use stats::{Stats, StatsHandle};
 pub use trace::Trace;

@@ -7,7 +7,7 @@ use atds_format::{ErrorKind, Pos, Prepared, Scratch};
 use tensor_batch::{BatchBuilder, BatchSpec, ColumnKind, Layout};
 
 use crate::account::Account;
-use crate::decode::{Written, ungrown};
+use crate::decode::{Written, grown, ungrown};
 use crate::memory::Lease;
 use crate::pieces::PieceBatch;
 use crate::planner::BlockRead;
@@ -22,6 +22,10 @@ struct Found {
     row_padded: u64,
     /// Rows that were looked at.
     rows: u64,
+    /// The first row whose payload or record is too large by itself, whatever else is held.
+    too_large: Option<u64>,
+    /// Bytes that the window holds, whatever else is held.
+    window: u64,
     /// Bytes of payloads that were looked at, and of what they are prepared to.
     payloads: u64,
     prepared: u64,
@@ -59,25 +63,32 @@ impl Found {
 }
 
 /// `sum` times `part` over `whole`.
-fn share(sum: u64, part: u64, whole: u64) -> u64 {
+pub(crate) fn share(sum: u64, part: u64, whole: u64) -> u64 {
     let share = u128::from(sum) * u128::from(part) / u128::from(whole.max(1));
     u64::try_from(share).unwrap_or(u64::MAX / 4)
 }
 
 impl Worker {
-    /// The sizes of a batch. They are an estimate for a payload or a record that does not fit alone, and
-    /// for what comes after as many bytes as the limit; less than the truth from a bad record on.
+    /// The sizes of a batch, and its first row whose payload or record is too large by itself. They are an
+    /// estimate for such a payload or record, and for what comes after as many bytes as the limit; less
+    /// than the truth from a bad record on.
     #[cold]
-    pub(crate) fn measure(&mut self, batch: &PieceBatch) -> Written {
-        let mut found = Found::default();
+    pub(crate) fn measure(&mut self, batch: &PieceBatch) -> (Written, Option<u64>) {
+        let mut found = Found {
+            window: batch.window().bytes + self.flow.prepared_in_window(),
+            ..Found::default()
+        };
+        let mut next_row = 0;
         for read in batch.reads() {
+            let row = next_row;
+            next_row += read.records;
             if self.flow.is_stopped() {
                 break;
             }
             let payload = &read.block.payload;
             if let Some(prepared) = payload.prepared() {
                 if let Ok(prepared) = prepared {
-                    self.measure_read(read, prepared, &mut found);
+                    self.measure_read(read, row, prepared, &mut found);
                 }
                 continue;
             }
@@ -92,13 +103,16 @@ impl Worker {
             let prepared = self.prepare(&[&*read.block], &mut account).ok();
             let (result, bytes, working) = match prepared.and_then(|mut all| all.pop()) {
                 Some(block) => (block.result.ok(), block.bytes, block.working),
-                None => (None, self.missing.take().unwrap_or(0), 0),
+                None => {
+                    found.too_large.get_or_insert(row);
+                    (None, self.missing.take().unwrap_or(0), 0)
+                }
             };
             found.add_payload(read, bytes, working);
             found.payloads += payload.bytes;
             found.prepared += bytes;
             match result {
-                Some((prepared, _)) => self.measure_read(read, &prepared, &mut found),
+                Some((prepared, _)) => self.measure_read(read, row, &prepared, &mut found),
                 // As if its values were twice as large as they are prepared.
                 None if self.has_variable => {
                     let of_read = share(bytes, 2 * read.records, read.block.records);
@@ -109,18 +123,18 @@ impl Worker {
             }
         }
         found.written.padded = batch.rows().saturating_mul(found.row_padded);
-        found.written
+        (found.written, found.too_large)
     }
 
-    fn measure_read(&mut self, read: &BlockRead, prepared: &Prepared, found: &mut Found) {
+    fn measure_read(&mut self, read: &BlockRead, row: u64, prepared: &Prepared, found: &mut Found) {
         let flow = self.flow.clone();
         let spec = flow.builders.spec();
         let decoder = &*read.block.file.decoder;
         let memory = &self.flow.memory;
         let limit = memory.limit();
         // As much as there is for the batch itself, whatever others hold.
-        let batch = memory.batch_limit();
-        let room = ungrown(batch.saturating_sub(prepared.memory_bytes() as u64));
+        let held = found.window + prepared.memory_bytes() as u64;
+        let room = ungrown(memory.batch_limit().saturating_sub(held));
         let room = room.min(ungrown(memory.left()));
         let Ok(mut pos) = decoder.seek(prepared, read.block.nearest(read.first), read.first) else {
             return;
@@ -136,6 +150,7 @@ impl Worker {
             let (decoded, written) = {
                 let mut slots = builder.slots(&[records as usize]);
                 let slots = &mut slots[0];
+                self.take_own_columns(slots);
                 let empty = slots.segment_bytes();
                 slots.set_room(room);
                 let decoded = decoder.decode(prepared, pos, records, slots, &mut scratch, None);
@@ -160,7 +175,12 @@ impl Worker {
                         return;
                     };
                     let at = error.place.decompressed_offset.unwrap_or(pos.at);
-                    let needed = needed.unwrap_or(0).saturating_mul(parts_of_value(spec));
+                    let needed = needed.unwrap_or(0);
+                    // It cannot have been made with more memory, either.
+                    if grown(written.saturating_add(needed)) > limit {
+                        found.too_large.get_or_insert(row + read.records - left);
+                    }
+                    let needed = needed.saturating_mul(parts_of_value(spec));
                     let of_record = record_bytes(written, needed, (pos, at, next));
                     found.written.variable = found.written.variable.saturating_add(of_record);
                     pos = next;

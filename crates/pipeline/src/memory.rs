@@ -11,7 +11,7 @@ use crate::sync::{AtomicBool, AtomicU64, Mutex};
 use crate::tuning::AHEAD_SHARE;
 
 /// The bytes that an iteration holds: read buffers, payloads, prepared payloads, batches that are
-/// being made or wait for the consumer, memory that is kept for reuse.
+/// being made or wait for the consumer, memory that is kept for reuse (but for a little of builders).
 ///
 /// What is added is never more than the limit. A part of the limit is for what lies ahead of the
 /// first batch that is not finished: see [`ahead_limit`](Self::ahead_limit) and
@@ -69,6 +69,11 @@ impl Memory {
     /// fails at the same block, however much was read ahead of it.
     pub(crate) fn window_limit(&self) -> u64 {
         self.batch_limit() + self.ahead_limit() / 2
+    }
+
+    /// The most bytes of the payloads of one window, and of the reads of one that is copied out of several.
+    pub(crate) fn copy_limit(&self) -> u64 {
+        self.limit - self.ahead_limit()
     }
 
     /// The most bytes of reads under way that the next batch may not need.

@@ -18,7 +18,7 @@ pub(crate) struct Need {
     /// Prepared payloads that this batch is the first to read.
     pub(crate) begun: u64,
     /// Prepared payloads that left the window between the batch before and this one.
-    pub(crate) left: u64,
+    pub(crate) departed: u64,
     /// Prepared payloads that leave the window with this batch.
     pub(crate) ended: u64,
     /// The batch, and what is prepared for it alone.
@@ -57,7 +57,7 @@ impl Windows {
 
     /// Goes on to the next batch. An error if the batch and its window do not fit the limit.
     pub(crate) fn pass(&mut self, need: &Need, memory: &Memory) -> Result<(), Error> {
-        self.prepared = self.prepared.saturating_sub(need.left) + need.begun;
+        self.prepared = self.prepared.saturating_sub(need.departed) + need.begun;
         let window = need.window.saturating_add(self.prepared);
         memory.window_peak.fetch_max(window, Relaxed);
         let needed = window.saturating_add(need.own);

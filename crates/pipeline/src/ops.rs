@@ -65,7 +65,7 @@ impl FileRead {
 pub(crate) enum Work {
     Read(FileRead),
     Join(Join),
-    /// An op, with a lease of what it is estimated to need.
+    /// An op, with a lease of what it is estimated to need, or of nothing.
     Op(Queued, Lease),
 }
 

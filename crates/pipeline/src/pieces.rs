@@ -3,11 +3,12 @@
 use std::sync::{Arc, PoisonError};
 
 use atds_format::Tally;
-use tensor_batch::{BatchBuilder, OwnedGatherTasks, OwnedRowSlots};
+use tensor_batch::{BatchBuilder, OwnedGatherTasks, OwnedRowSlots, ZeroRows};
 
 use crate::account::Account;
 use crate::block::RecordPlace;
 use crate::builders::Builders;
+use crate::damage::LeftOut;
 use crate::decode::Written;
 use crate::flow::Denied;
 use crate::memory::Lease;
@@ -15,15 +16,18 @@ use crate::planner::{BatchPlan, BlockRead, WindowSize};
 use crate::sync::{Mutex, MutexGuard};
 use crate::{Error, delays};
 
-/// A batch that is made. Several ops write their rows in place.
+/// A batch that is made. If several ops write it, columns of fixed size are written in place, and those of
+/// variable size as a segment for each op. Joins lay the segments end to end.
 #[derive(Debug)]
 pub(crate) struct PieceBatch {
     /// The number of the batch.
     pub(crate) number: u64,
-    /// Consecutive rows of the batch, those of each op: one at least.
+    /// Consecutive rows of the batch, those of each op: one at least, unless all are left out.
     pub(crate) pieces: Vec<BatchPlan>,
     /// Number of rows before the first bad one, which are made, and its error.
     bad: Option<(u64, Error)>,
+    /// What was left out of the batch.
+    pub(crate) left_out: LeftOut,
     state: Mutex<State>,
 }
 
@@ -99,15 +103,19 @@ impl PieceBatch {
             number,
             pieces,
             bad: None,
+            left_out: LeftOut::default(),
             state: Mutex::default(),
         }
     }
 
-    /// The rows before row `row`, which has an error, in one piece.
+    /// The rows before row `row`, which has an error, in one piece. Reading that row takes `taken`.
     #[cold]
-    pub(crate) fn before(&self, row: u64, error: Error) -> Self {
+    pub(crate) fn before(&self, row: u64, error: Error, taken: Written) -> Self {
+        let mut left_out = self.left_out.clone();
+        left_out.taken = left_out.taken.max(taken);
         PieceBatch {
             bad: Some((row, error)),
+            left_out,
             ..PieceBatch::new(self.number, vec![self.plan()])
         }
     }
@@ -162,6 +170,36 @@ impl PieceBatch {
         }
     }
 
+    /// What was left out of the batch, and by framing before it.
+    pub(crate) fn left_out(&self) -> LeftOut {
+        let mut left_out = self.left_out.clone();
+        left_out
+            .damage
+            .extend(self.window().skipped.iter().cloned());
+        left_out
+    }
+
+    /// Where rows were left out.
+    pub(crate) fn gaps(&self) -> Vec<ZeroRows> {
+        let (mut gaps, mut before) = (Vec::<ZeroRows>::new(), 0);
+        for read in self.reads() {
+            before += read.records as usize;
+            let rows = read.lost as usize;
+            match gaps.last_mut() {
+                Some(last) if last.before == before => last.rows += rows,
+                _ if rows > 0 => gaps.push(ZeroRows { before, rows }),
+                _ => {}
+            }
+        }
+        gaps
+    }
+
+    /// The place of the first record that is planned.
+    pub(crate) fn first_place(&self) -> Option<RecordPlace> {
+        let first = self.reads().next()?;
+        Some(first.block.place(first.first))
+    }
+
     /// The place of a row's record.
     pub(crate) fn place(&self, row: u64) -> Option<RecordPlace> {
         let mut before = 0;
@@ -192,8 +230,10 @@ impl PieceBatch {
             account.hold_batch(all.saturating_mul(builders.fixed_row_bytes))?;
             let (builder, kept) = builders.take();
             let mut slots = builder.into_slots(&rows);
-            let counted = slots[0].with(|first| first.counted_bytes());
-            account.adopt_batch(counted as u64);
+            let sizes = slots[0].with(|first| (first.counted_bytes(), first.batch_bytes()));
+            account.adopt_batch(sizes.0 as u64);
+            // New columns beside those of dropped batches.
+            account.hold_batch(sizes.1 as u64)?;
             let mut lease = account.split_batch();
             lease.merge(kept);
             state.slots = slots.into_iter().map(Some).collect();
@@ -248,6 +288,8 @@ impl PieceBatch {
         whole.map(Some).ok_or(Denied::Again)
     }
 
+    // Taken under the flow's lock by `give_up`. `begin` takes the flow's under it, but only in an op that
+    // runs alone: then no batch that is cut begins.
     #[track_caller]
     fn lock(&self) -> MutexGuard<'_, State> {
         delays::hand_over();
@@ -258,23 +300,28 @@ impl PieceBatch {
 #[cfg(all(test, not(loom)))]
 #[allow(clippy::unwrap_used, reason = "a panic is a failure")]
 mod tests {
-    use tensor_batch::{BatchSpec, ColumnKind, ColumnSpec, DType};
+    use tensor_batch::{BatchSpec, ColumnSpec, DType, Scalar};
 
     use super::*;
     use crate::Options;
     use crate::flow::Flow;
 
-    #[test]
-    fn pieces_that_are_given_up_give_their_memory_back() {
-        let column = ColumnSpec::new("id", DType::Int64, ColumnKind::Dense { shape: vec![] });
-        let spec = BatchSpec::new(vec![column]).unwrap();
-        let flow = Flow::new(Options::new(200), spec);
-        let (memory, builders) = (flow.memory.clone(), flow.builders.clone());
-        let piece = || BatchPlan {
+    fn flow(columns: Vec<ColumnSpec>) -> Arc<Flow> {
+        Flow::new(Options::new(200), BatchSpec::new(columns).unwrap())
+    }
+
+    fn piece() -> BatchPlan {
+        BatchPlan {
             rows: 100,
             reads: Vec::new(),
             window: WindowSize::default(),
-        };
+        }
+    }
+
+    #[test]
+    fn pieces_that_are_given_up_give_their_memory_back() {
+        let flow = flow(vec![ColumnSpec::dense("id", &[], DType::Int64)]);
+        let (memory, builders) = (flow.memory.clone(), flow.builders.clone());
         let batch = PieceBatch::new(0, vec![piece(), piece()]);
         let account = || Account::new(flow.clone(), Lease::none(&memory), false);
         let slots = batch.begin(0, &builders, &mut account()).unwrap();
@@ -287,5 +334,38 @@ mod tests {
         let begun = batch.begin(1, &builders, &mut account());
         assert_eq!(begun.err(), Some(Denied::Again));
         assert_eq!(batch.end(None).err(), Some(Denied::Again));
+    }
+
+    #[test]
+    fn new_columns_count_beside_those_of_dropped_batches() {
+        let (id, tags) = (
+            ColumnSpec::dense("id", &[], DType::Int64),
+            ColumnSpec::flat("tags", DType::Int64),
+        );
+        let flow = flow(vec![id, tags]);
+        let (memory, builders) = (&flow.memory, &flow.builders);
+        let begin = |batch: &PieceBatch| {
+            let mut account = Account::new(flow.clone(), Lease::none(memory), false);
+            batch.begin(0, builders, &mut account).unwrap()
+        };
+        let mut slots = begin(&PieceBatch::new(0, vec![piece()]));
+        slots.with(|slots| {
+            let tags = slots.columns()[1].segment().unwrap();
+            (0..1_000).for_each(|tag| tags.values.push(&Scalar::Int64(tag)));
+            (0..100).for_each(|_| slots.advance());
+        });
+        let tasks = slots.end().unwrap().into_gather(usize::MAX);
+        let builder = tasks.into_iter().find_map(|tasks| tasks.run());
+        let mut columns = builder.unwrap().finish().into_columns();
+        let id = columns.next();
+        columns.for_each(drop);
+        let kept = memory.held();
+        assert!(kept >= 8_000);
+        // So much that there is none to make columns as large as the largest.
+        let others = Lease::try_new(memory, memory.left() - 832).unwrap();
+        let next = PieceBatch::new(1, vec![piece()]);
+        let slots = begin(&next);
+        assert!(memory.held() >= others.bytes() + kept + 800);
+        drop((slots, id));
     }
 }

@@ -7,21 +7,21 @@ use std::thread;
 use std::time::Duration;
 
 use atds_sched::Costs;
-use atds_shuffle::Stream;
+use atds_shuffle::{RUN_BYTES, Stream};
 use tensor_batch::{Batch, BatchSpec};
 
 use crate::delays;
 use crate::files::Files;
 use crate::flow::Flow;
-use crate::planner::Planner;
-use crate::planning_thread::PlanningThread;
-use crate::read_pool::ReadPool;
-use crate::sequence::Sequence;
+use crate::layers::Rest;
+use crate::planning_thread::{PlanningThread, RunCache};
+use crate::progress::LOGGED_EVERY;
+use crate::replay::Position;
 use crate::slice::Slice;
 use crate::stats::{Stats, StatsHandle};
 use crate::sync::{Instant, ThreadPool};
 use crate::tuning::{KEPT_SHARE, MIN_READ_SIZE};
-use crate::{Error, ErrorKind, Trace};
+use crate::{Error, ErrorKind, Skipped, SkippedCounts, Trace};
 
 /// How files become batches.
 #[derive(Clone, Debug)]
@@ -41,10 +41,16 @@ pub struct Options {
     pub shuffle_files: bool,
     /// Whether the blocks of a file are read in a random order.
     pub shuffle_blocks: bool,
+    /// Whether runs of blocks of all files are read in a random order, in place of files or of the blocks of
+    /// a file. Inputs whose size is not known are an error then.
+    pub shuffle_runs: bool,
+    /// What iterations have listed of the runs: those that follow need not list files that have not changed;
+    /// `None` if only the iterations of one pipeline share it.
+    pub runs: Option<Arc<RunCache>>,
     /// Number of batches that are finished before the consumer asks for them; 0 counts as 1. While so
     /// many are ready, no op starts to make more. A batch is ready when all before it are: those that are
-    /// being made, and those that wait for an earlier one, come on top. They are limited by memory, and
-    /// not in number.
+    /// being made, and those that wait for an earlier one, come on top: no worker has more than one op, and
+    /// an op may be of many small batches. They are limited by memory.
     pub prefetch: usize,
     /// Number of workers; 0 counts as 1.
     pub threads: usize,
@@ -57,8 +63,22 @@ pub struct Options {
     pub max_block_bytes: usize,
     /// Number of bytes that are read at a time.
     pub read_size: usize,
+    /// Whether damage is left out: a block that cannot be framed or prepared, a record that cannot be
+    /// decoded, and what comes after it in its block if it cannot be skipped. Batches that lose rows are
+    /// shorter, and may have none. If not, damage is an error.
+    pub skip_damage: bool,
     /// The part of an epoch that is read; `None` for all of it.
     pub slice: Option<Slice>,
+    /// The part of an epoch that is read where other readers have read some of it before. Its draws are of the
+    /// layer after theirs.
+    pub rest: Option<Arc<Rest>>,
+    /// The name of a dense int64 column of shape `[2]` that gets the place of each row's record: the number
+    /// of the file, and the number of the record in the file. The batch's spec has it, the decoder's has
+    /// not. `None` for no such column.
+    pub provenance: Option<String>,
+    /// The name of a dense bool column: whether a row was read. The batch's spec has it, the decoder's has not.
+    /// With it, rows that damage has cost are rows of zeros, under false. `None` if they are left out.
+    pub mask: Option<String>,
     /// Where iterations write what their threads do; `None` for nowhere.
     pub trace: Option<Trace>,
     /// Where iterations take their threads from, and leave them for the next; `None` if each starts its
@@ -67,10 +87,17 @@ pub struct Options {
     /// What iterations have measured: they begin with it, and measure for the next; `None` if only those
     /// of one pipeline share it.
     pub costs: Option<Arc<Costs>>,
+    /// For tests: number of bytes of a run of blocks.
+    #[doc(hidden)]
+    pub run_bytes: u64,
+    /// For tests: time between two lines of the log that say how far going on is.
+    #[doc(hidden)]
+    pub logged_every: Duration,
     /// For tests: number of rows of an op, instead of what follows from measured costs.
     #[doc(hidden)]
     pub op_rows: Option<u64>,
-    /// For tests: number of rows of a piece; a larger batch is cut into pieces.
+    /// For tests: number of rows of a piece; a larger batch is cut into pieces, and joined by as many
+    /// workers as can.
     #[doc(hidden)]
     pub piece_rows: Option<u64>,
     /// For tests of builds with debug assertions: the seed of random delays where threads hand something
@@ -90,16 +117,24 @@ impl Options {
             stream: Stream::default(),
             shuffle_files: false,
             shuffle_blocks: false,
+            shuffle_runs: false,
+            runs: None,
             prefetch: 2,
             threads: 1,
             automatic: false,
             memory_limit: 4 << 30,
             max_block_bytes: 1 << 30,
             read_size: 128 << 10,
+            skip_damage: false,
             slice: None,
+            rest: None,
+            provenance: None,
+            mask: None,
             trace: None,
             pool: None,
             costs: None,
+            run_bytes: RUN_BYTES,
+            logged_every: LOGGED_EVERY,
             op_rows: None,
             piece_rows: None,
             delays: None,
@@ -108,6 +143,22 @@ impl Options {
 
     pub(crate) fn is_shuffled(&self) -> bool {
         self.shuffle_buffer_size > 0
+    }
+
+    /// What is read of an epoch, if other readers have read some of it.
+    pub(crate) fn rest_of(&self, epoch: u64) -> Option<&Arc<Rest>> {
+        self.rest.as_ref().filter(|rest| rest.epoch == epoch)
+    }
+
+    /// Whose batches of an epoch are drawn.
+    pub(crate) fn stream_of(&self, epoch: u64) -> Stream {
+        match self.rest_of(epoch) {
+            Some(rest) => Stream {
+                layer: rest.layers.len() as u64,
+                ..self.stream
+            },
+            None => self.stream,
+        }
     }
 }
 
@@ -133,6 +184,7 @@ impl Pipeline {
                 prefetch: least(options.prefetch),
                 read_size: read_size(&options),
                 costs: Some(options.costs.unwrap_or_default()),
+                runs: Some(options.runs.unwrap_or_default()),
                 ..options
             },
         }
@@ -140,7 +192,33 @@ impl Pipeline {
 
     /// The batches of `epochs`, one epoch after another.
     pub fn iter(&self, epochs: impl Iterator<Item = u64> + Send + 'static) -> Batches {
-        Batches::start(self, epochs)
+        self.iter_after(0, epochs)
+    }
+
+    /// The batches of `epochs` without the first `given` of the first epoch, which were given out before:
+    /// exactly those that came next then, however many threads there are. Blocks that have no more unread
+    /// records are not read. The record counts of the blocks before are taken from
+    /// [`Files::block_records`], or found by framing the files.
+    pub fn iter_after(
+        &self,
+        given: u64,
+        epochs: impl Iterator<Item = u64> + Send + 'static,
+    ) -> Batches {
+        Batches::start(self, given, epochs)
+    }
+
+    /// Number of records of each block of file `file`, in file order, as an iteration finds them: damaged
+    /// blocks are left out if the options say so. It frames the file, and reads no payload if the format
+    /// can do without.
+    ///
+    /// # Errors
+    /// The file cannot be read, or its framing is damaged.
+    pub fn block_records(&self, file: usize) -> Result<Arc<[u64]>, Error> {
+        let mut options = self.options.clone();
+        options.threads = 1;
+        let flow = Flow::new(options, self.spec.clone());
+        let planning = PlanningThread::new(self.files.clone(), flow, 0);
+        planning.frame(file)
     }
 }
 
@@ -156,18 +234,21 @@ pub struct Batches {
 }
 
 impl Batches {
-    fn start(pipeline: &Pipeline, epochs: impl Iterator<Item = u64> + Send + 'static) -> Self {
+    fn start(
+        pipeline: &Pipeline,
+        given: u64,
+        epochs: impl Iterator<Item = u64> + Send + 'static,
+    ) -> Self {
         let (spec, options) = (&pipeline.spec, &pipeline.options);
+        let mut epochs = epochs.peekable();
+        let start = Position {
+            epoch: epochs.peek().copied().unwrap_or(0),
+            batches: given,
+        };
         delays::begin(options.delays, 0);
         let flow = Flow::new(options.clone(), spec.clone());
-        let planning = PlanningThread {
-            files: pipeline.files.clone(),
-            flow: flow.clone(),
-            pool: ReadPool::new(flow.memory.clone()),
-            planner: Planner::new(options),
-            sequence: Sequence::new(flow.clone()),
-            read_size: options.read_size as u64,
-        };
+        flow.counters.note(|stats| stats.position = start);
+        let planning = PlanningThread::new(pipeline.files.clone(), flow.clone(), given);
         let begun = flow.begin("atds-planner", move |_| planning.run(epochs));
         let error = begun.and_then(|()| flow.start()).err();
         if error.is_some() {
@@ -178,6 +259,31 @@ impl Batches {
             error: error.map(|error| Error::new(ErrorKind::Thread(Arc::new(error)))),
             is_over: false,
         }
+    }
+
+    /// Notes where the iteration is: after the last batch that was given out, whatever was made ahead.
+    /// After the last batch of an epoch, all batches of it were given out; once there were no more, no batch
+    /// of the next epoch. A batch that ends early before an error was not given out whole, and does not
+    /// count.
+    fn note_position(&self, has_failed: bool, is_ended: bool) {
+        let Some(mut position) = self.flow.position(u64::from(has_failed)) else {
+            return;
+        };
+        if is_ended {
+            (position.epoch, position.batches) = (position.epoch.saturating_add(1), 0);
+        }
+        self.flow.counters.note(|stats| {
+            if position.epoch != stats.position.epoch && !is_ended {
+                stats.epoch_skipped = SkippedCounts::default();
+            }
+            stats.position = position;
+        });
+    }
+
+    /// Says what was left out of the first epoch before the position at which the iteration begins.
+    pub fn set_skipped_before(&mut self, skipped: SkippedCounts) {
+        let counters = &self.flow.counters;
+        counters.note(|stats| stats.epoch_skipped = skipped);
     }
 
     /// Figures up to now.
@@ -191,6 +297,12 @@ impl Batches {
             counters: self.flow.counters.clone(),
             flow: Arc::downgrade(&self.flow),
         }
+    }
+
+    /// The damage that was left out of the batches given out until now, in the order in which it was met,
+    /// from that of number `from` on. Each place is listed once, at most 65,536 of them.
+    pub fn skipped(&self, from: usize) -> Vec<Skipped> {
+        self.flow.counters.skipped(from)
     }
 
     /// What each thread does now, or waits for, and what holds how much memory: some lines for people.
@@ -226,7 +338,17 @@ impl Batches {
         let Poll::Ready(next) = next else {
             return Poll::Pending;
         };
-        let (batch, error) = next.map_or((None, None), |next| (next.batch, next.error));
+        // A thread that panics stops the others.
+        let is_ended = next.is_none() && !self.flow.is_stopped();
+        let has_failed = next.as_ref().is_some_and(|next| next.error.is_some());
+        self.note_position(has_failed, is_ended);
+        let (mut batch, mut error) = (None, None);
+        if let Some(next) = next {
+            (batch, error) = (next.batch, next.error);
+            counters.add_skipped(next.left_out);
+        } else if is_ended {
+            counters.end_skipped();
+        }
         let Some(batch) = batch else {
             self.stop();
             return Poll::Ready(error.map(Err));

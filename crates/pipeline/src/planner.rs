@@ -9,10 +9,12 @@ use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
-use atds_shuffle::{Window, window_target};
+use atds_shuffle::{Stream, Window, window_target};
 
 use crate::Options;
 use crate::block::{Block, PreparedSize};
+use crate::damage::Skipped;
+use crate::replay::{Resumed, Wanted};
 
 /// The records that a block gives to one batch.
 #[derive(Clone, Debug)]
@@ -22,6 +24,8 @@ pub(crate) struct BlockRead {
     pub(crate) first: u64,
     /// Number of records.
     pub(crate) records: u64,
+    /// Number of records after these that damage has cost.
+    pub(crate) lost: u64,
     /// Bytes that the payload counts for in the window.
     pub(crate) window_bytes: u64,
     /// Whether no earlier read of the window is of the payload.
@@ -39,7 +43,7 @@ impl BlockRead {
     }
 }
 
-/// The rows of a batch, in order.
+/// The rows of a batch, or of a piece of one, in order.
 #[derive(Clone, Debug)]
 pub(crate) struct BatchPlan {
     pub(crate) rows: u64,
@@ -56,7 +60,9 @@ pub(crate) struct WindowSize {
     /// Bytes of all payloads up to then.
     pub(crate) total: u64,
     /// Payloads that have left the window since the batch before.
-    pub(crate) left: Vec<Arc<PreparedSize>>,
+    pub(crate) departed: Vec<Arc<PreparedSize>>,
+    /// What framing has left out since the batch before.
+    pub(crate) skipped: Vec<Skipped>,
 }
 
 /// The window of blocks that have unread records.
@@ -70,6 +76,8 @@ pub(crate) struct Planner {
     records: u64,
     /// Number of batches that were drawn in the epoch.
     drawn: u64,
+    /// Number of slots whose blocks are still to be added, where an iteration goes on.
+    missing: usize,
     window: WindowSize,
     order: Order,
 }
@@ -92,31 +100,43 @@ struct Shuffled {
 /// A block of the window. It has all that a draw looks at: the block itself has left the caches.
 #[derive(Debug)]
 struct Slot {
-    /// All records that are unread, as if the next batch read them.
+    /// The unread records up to the first gap, as if the next batch read them.
     unread: BlockRead,
+    /// The unread records after it.
+    later: VecDeque<Range<u64>>,
     is_shared: bool,
 }
 
 impl Slot {
-    /// Takes the next `records` records. Returns the slot, too, if it has more.
+    /// Takes the next `records` records, or those up to the first gap. Returns the slot, too, if it has
+    /// more.
     fn read(self, records: u64) -> (BlockRead, Option<Slot>) {
-        let Slot { unread, is_shared } = self;
-        let left = unread.records - records;
-        let slot = (left > 0).then(|| Slot {
+        let Slot {
+            unread,
+            mut later,
+            is_shared,
+        } = self;
+        let records = records.min(unread.records);
+        let rest = match unread.records - records {
+            0 => later.pop_front(),
+            _ => Some(unread.first + records..unread.first + unread.records),
+        };
+        let slot = rest.map(|rest| Slot {
             unread: BlockRead {
                 block: unread.block.clone(),
-                first: unread.first + records,
-                records: left,
+                first: rest.start,
+                records: rest.end - rest.start,
                 begins: false,
                 ..unread
             },
+            later,
             is_shared,
         });
         let payload = &unread.block.payload;
         let read = BlockRead {
             records,
             begins: unread.begins && (!is_shared || payload.begin()),
-            ends: left == 0 && (!is_shared || payload.leave()),
+            ends: slot.is_none() && (!is_shared || payload.leave()),
             ..unread
         };
         (read, slot)
@@ -133,17 +153,18 @@ impl Planner {
             target: window_target(batch_size, options.shuffle_buffer_size as u64),
             records: 0,
             drawn: 0,
+            missing: 0,
             window: WindowSize::default(),
             order: Order::InOrder(VecDeque::new()),
         }
     }
 
-    /// Begins an epoch with an empty window.
-    pub(crate) fn begin_epoch(&mut self, options: &Options, epoch: u64) {
-        (self.records, self.drawn) = (0, 0);
+    /// Begins an epoch with an empty window, from which `stream` draws.
+    pub(crate) fn begin_epoch(&mut self, options: &Options, epoch: u64, stream: Stream) {
+        (self.records, self.drawn, self.missing) = (0, 0, 0);
         let order = match options.is_shuffled() {
             true => Order::Shuffled(Box::new(Shuffled {
-                window: Window::new(options.seed, epoch, options.stream),
+                window: Window::new(options.seed, epoch, stream),
                 slots: Vec::new(),
             })),
             false => Order::InOrder(VecDeque::new()),
@@ -153,11 +174,25 @@ impl Planner {
             Order::Shuffled(shuffled) => shuffled.slots.into_iter().flatten().collect(),
         };
         for slot in left {
-            let Slot { unread, is_shared } = slot;
+            let Slot {
+                unread, is_shared, ..
+            } = slot;
             match is_shared {
                 true => self.let_go(&unread.block),
                 false => self.leave(&unread.block, !unread.begins),
             }
+        }
+    }
+
+    /// Goes on after batches that were given out before. The blocks that these have left unread in part are
+    /// to be added, each to its slot.
+    pub(crate) fn resume(&mut self, resumed: &mut Resumed) {
+        self.drawn = resumed.given;
+        if let (Order::Shuffled(shuffled), Some(window)) = (&mut self.order, resumed.take_window())
+        {
+            self.records = window.records();
+            self.missing = resumed.missing();
+            shuffled.window = window;
         }
     }
 
@@ -178,13 +213,22 @@ impl Planner {
         u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 
+    /// Counts `bytes` in the window until [`free`](Self::free), like those of a payload.
+    pub(crate) fn reserve(&mut self, bytes: u64) {
+        self.window.bytes += bytes;
+        self.window.total += bytes;
+    }
+
+    /// Ends [`reserve`](Self::reserve).
+    pub(crate) fn free(&mut self, bytes: u64) {
+        self.window.bytes -= bytes;
+    }
+
     /// Keeps a payload in the window, for blocks of it that come later.
     pub(crate) fn keep(&mut self, block: &Block) {
         let payload = &block.payload;
         if !payload.is_shared || payload.enter() {
-            let bytes = payload.window_bytes();
-            self.window.bytes += bytes;
-            self.window.total += bytes;
+            self.reserve(payload.window_bytes());
         }
     }
 
@@ -200,34 +244,48 @@ impl Planner {
     fn leave(&mut self, block: &Block, is_begun: bool) {
         let payload = &block.payload;
         if is_begun && block.file.decoder.prepares() {
-            self.window.left.push(payload.size.clone());
+            self.window.departed.push(payload.size.clone());
         } else {
-            self.window.bytes -= payload.window_bytes();
+            self.free(payload.window_bytes());
         }
     }
 
-    /// Adds a block of which `unread` are read.
-    pub(crate) fn push(&mut self, block: Arc<Block>, unread: Range<u64>) {
+    /// Notes what framing has left out: it is of the next batch.
+    pub(crate) fn note_skipped(&mut self, skipped: &mut Vec<Skipped>) {
+        self.window.skipped.append(skipped);
+    }
+
+    /// What framing has left out after the last batch.
+    pub(crate) fn take_skipped(&mut self) -> Vec<Skipped> {
+        mem::take(&mut self.window.skipped)
+    }
+
+    /// Adds a block of which some records are read.
+    pub(crate) fn push(&mut self, block: Arc<Block>, wanted: Wanted) {
         self.keep(&block);
-        let records = unread.end - unread.start;
+        let Wanted { records, slot: at } = wanted;
+        let (count, first) = (records.count(), records.first);
         let slot = Slot {
             is_shared: block.payload.is_shared,
             unread: BlockRead {
                 prepares: block.file.decoder.prepares(),
                 window_bytes: block.payload.window_bytes(),
                 block,
-                first: unread.start,
-                records,
+                first: first.start,
+                lost: 0,
+                records: first.end - first.start,
                 begins: true,
                 ends: true,
             },
+            later: records.later,
         };
         // Only false counts have a sum that does not fit.
-        self.records = self.records.saturating_add(records);
+        self.records = self.records.saturating_add(count);
         match &mut self.order {
             Order::InOrder(slots) => slots.push_back(slot),
             Order::Shuffled(shuffled) => {
-                shuffled.push(slot, records);
+                self.missing -= usize::from(at.is_some());
+                shuffled.push(slot, at, count);
                 self.records = shuffled.window.records();
             }
         }
@@ -235,7 +293,7 @@ impl Planner {
 
     /// Whether the window has the records that a batch is drawn from.
     pub(crate) fn is_full(&self) -> bool {
-        self.records >= self.target
+        self.records >= self.target && self.missing == 0
     }
 
     /// Whether the window has another batch, if no more blocks come.
@@ -244,7 +302,7 @@ impl Planner {
             true => self.batch_size,
             false => 1,
         };
-        self.records >= least
+        self.records >= least && self.missing == 0
     }
 
     /// Number of records in the window: at the end of an epoch, those of no batch.
@@ -263,7 +321,8 @@ impl Planner {
         self.records -= rows;
         self.drawn += 1;
         let window = WindowSize {
-            left: mem::take(&mut self.window.left),
+            departed: mem::take(&mut self.window.departed),
+            skipped: mem::take(&mut self.window.skipped),
             ..self.window
         };
         let reads = match &mut self.order {
@@ -292,10 +351,9 @@ fn take_in_order(slots: &mut VecDeque<Slot>, rows: u64) -> Vec<BlockRead> {
     while left > 0
         && let Some(slot) = slots.pop_front()
     {
-        let records = left.min(slot.unread.records);
-        let (read, slot) = slot.read(records);
+        let (read, slot) = slot.read(left);
+        left -= read.records;
         reads.push(read);
-        left -= records;
         if let Some(slot) = slot {
             slots.push_front(slot);
         }
@@ -304,20 +362,24 @@ fn take_in_order(slots: &mut VecDeque<Slot>, rows: u64) -> Vec<BlockRead> {
 }
 
 impl Shuffled {
-    fn push(&mut self, slot: Slot, records: u64) {
-        let at = self.window.push(records);
-        match self.slots.get_mut(at) {
-            Some(free) => *free = Some(slot),
-            None => self.slots.push(Some(slot)),
+    /// Adds a block of `records` unread records, unless the window has it already, in slot `at`.
+    fn push(&mut self, slot: Slot, at: Option<usize>, records: u64) {
+        let at = at.unwrap_or_else(|| self.window.push(records));
+        if self.slots.len() <= at {
+            self.slots.resize_with(at + 1, || None);
         }
+        self.slots[at] = Some(slot);
     }
 
     fn draw(&mut self, rows: u64) -> Vec<BlockRead> {
         let Shuffled { window, slots, .. } = self;
         let mut reads = Vec::with_capacity(slots.len().min(rows as usize));
-        window.draw(rows, |at, records| {
-            if let Some(slot) = slots[at].take() {
+        window.draw(rows, |at, mut records| {
+            while records > 0
+                && let Some(slot) = slots[at].take()
+            {
                 let (read, slot) = slot.read(records);
+                records -= read.records;
                 reads.push(read);
                 slots[at] = slot;
             }

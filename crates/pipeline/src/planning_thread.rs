@@ -1,26 +1,35 @@
 //! The planning thread: frames the blocks of files, in the order of an epoch, and plans batches.
 
+mod again;
 mod blocks;
 mod payloads;
 mod reads;
+mod runs;
 
-use std::ops::Range;
+use std::collections::HashMap;
+use std::mem;
 use std::sync::Arc;
 
 use atds_format::{PrepareJob, Prepared, Scratch, Tally};
-use atds_shuffle::{block_order, file_order};
+use atds_shuffle::{block_order, file_order, run_order};
 
 use self::blocks::{File, Framed};
+pub use self::runs::RunCache;
+pub(crate) use self::runs::{RunList, RunsAhead};
 use crate::block::{Block, BlockPayload};
+use crate::damage::Skipped;
 use crate::delays;
 use crate::error::Stop;
 use crate::files::Files;
 use crate::flow::Flow;
+use crate::memory::Lease;
 use crate::planner::Planner;
 use crate::prepare::block_error;
+use crate::progress::Progress;
 use crate::read_pool::ReadPool;
+use crate::replay::{BlockPlace, Position, Replay, Resumed, Wanted};
 use crate::sequence::Sequence;
-use crate::slice::{FilePart, overlap};
+use crate::slice::{BlockRecords, FileOrder, FilePart, overlap};
 use crate::tuning::{COUNTED_BYTES, DOUBTFUL_BATCH_BYTES};
 use crate::watch::PLANNER;
 use crate::{Error, ErrorKind};
@@ -34,9 +43,150 @@ pub(crate) struct PlanningThread {
     pub(crate) sequence: Sequence,
     /// Bytes of a read.
     pub(crate) read_size: u64,
+    /// Number of batches of the first epoch that were given out before.
+    pub(crate) given: u64,
+    /// Number of batches that were planned.
+    pub(crate) planned: u64,
+    /// Number of batches that were planned before the blocks of a damaged file were shuffled: the order has
+    /// those before the damage only.
+    pub(crate) sound: Option<u64>,
+    /// What the batches that were given out before have left of the epoch.
+    pub(crate) resumed: Resumed,
+    /// How far drawing again is, in the log.
+    progress: Option<Progress>,
+    /// Size of each file when the iteration opened it first.
+    sizes: HashMap<usize, u64>,
+    /// Number of records of each block, of files that were framed for them, while layers are drawn again.
+    pub(crate) counted: HashMap<usize, Arc<[u64]>>,
+    /// The blocks of the file or run of an epoch that was drawn again last: many readers share it.
+    ordered: Option<((usize, u64), Arc<OrderedBlocks>)>,
+    /// The runs of all files, if they are shuffled, and those that are read ahead.
+    pub(crate) runs: Option<Arc<RunList>>,
+    pub(crate) ahead: RunsAhead,
+}
+
+/// How far the blocks of a file are framed, in the order of the epoch.
+struct Framing<'a> {
+    /// The place of the file in the epoch's order.
+    place: usize,
+    part: &'a FilePart,
+    /// The first range of the part that blocks to come may have records of.
+    range: usize,
+    /// Number of blocks, and of their records.
+    blocks: usize,
+    records: u64,
+}
+
+/// The blocks of a file or a run, in the order of an epoch.
+struct OrderedBlocks {
+    /// Number of records of each.
+    records: Vec<u64>,
+    /// Number of records of the blocks before each.
+    starts: Vec<u64>,
+}
+
+impl OrderedBlocks {
+    fn new(records: impl Iterator<Item = u64>) -> Self {
+        let records: Vec<u64> = records.collect();
+        let before = records.iter().scan(0_u64, |before, records| {
+            let start = *before;
+            *before = before.saturating_add(*records);
+            Some(start)
+        });
+        OrderedBlocks {
+            starts: before.collect(),
+            records,
+        }
+    }
+}
+
+/// Where a block is, and what of it is read.
+struct FramedPart {
+    at: BlockPlace,
+    /// The number of its first record in the epoch, if records were counted.
+    start: u64,
+    /// Those of its records that are read.
+    records: BlockRecords,
+}
+
+impl<'a> Framing<'a> {
+    fn new(place: usize, part: &'a FilePart) -> Self {
+        Framing {
+            place,
+            part,
+            range: 0,
+            blocks: 0,
+            records: 0,
+        }
+    }
+
+    /// Passes over the blocks before the first that is read of. Those after them.
+    fn pass<'b>(&mut self, blocks: &'b OrderedBlocks) -> &'b [u64] {
+        let from = self.part.records.first().map_or(0, |first| first.start);
+        let before = blocks.starts.partition_point(|&start| start <= from);
+        let before = before.saturating_sub(1);
+        self.blocks = before;
+        self.records = blocks.starts.get(before).copied().unwrap_or(0);
+        &blocks.records[before..]
+    }
+
+    fn goes_on(&self) -> bool {
+        self.part.goes_on(self.records)
+    }
+
+    /// Whether records of blocks to come are read.
+    fn has_more(&self) -> bool {
+        self.range < self.part.records.len()
+    }
+
+    /// Goes on to the next block, of `records` records.
+    fn add(&mut self, records: u64) -> FramedPart {
+        let mut found = FramedPart {
+            at: (self.place, self.blocks),
+            start: self.part.start.saturating_add(self.records),
+            records: BlockRecords::default(),
+        };
+        let end = self.records.saturating_add(records);
+        for range in &self.part.records[self.range..] {
+            if range.start >= end {
+                break;
+            }
+            found.records.push(overlap(range, self.records, records));
+            if range.end > end {
+                break;
+            }
+            self.range += 1;
+        }
+        self.blocks += 1;
+        self.records = end;
+        found
+    }
 }
 
 impl PlanningThread {
+    /// For an iteration after `given` batches of its first epoch.
+    pub(crate) fn new(files: Arc<dyn Files>, flow: Arc<Flow>, given: u64) -> Self {
+        let options = &flow.options;
+        PlanningThread {
+            files,
+            pool: ReadPool::new(flow.memory.clone()),
+            planner: Planner::new(options),
+            sequence: Sequence::new(flow.clone()),
+            read_size: options.read_size as u64,
+            given,
+            planned: 0,
+            sound: None,
+            resumed: Resumed::default(),
+            progress: None,
+            sizes: HashMap::new(),
+            counted: HashMap::new(),
+            ordered: None,
+            runs: None,
+            ahead: RunsAhead::default(),
+            flow,
+        }
+    }
+
     /// Frames and plans all epochs.
     pub(crate) fn run(mut self, epochs: impl Iterator<Item = u64>) {
         delays::begin(self.flow.options.delays, 1000);
@@ -47,6 +197,8 @@ impl PlanningThread {
             Err(Stop::Failed(error)) => Some(error),
             Ok(()) => None,
         };
+        let at_end = self.planner.take_skipped();
+        self.flow.counters.skip_at_end(at_end);
         if self.sequence.flush().is_ok() {
             self.flow.end(error);
         }
@@ -54,8 +206,17 @@ impl PlanningThread {
 
     fn epochs(&mut self, mut epochs: impl Iterator<Item = u64>) -> Result<(), Stop> {
         while let Some(epoch) = epochs.next() {
-            self.planner.begin_epoch(&self.flow.options, epoch);
-            let framed = self.epoch(epoch);
+            let given = mem::take(&mut self.given);
+            let stream = self.flow.options.stream_of(epoch);
+            self.planner.begin_epoch(&self.flow.options, epoch, stream);
+            self.flow.begin_epoch(
+                self.planned,
+                Position {
+                    epoch,
+                    batches: given,
+                },
+            );
+            let framed = self.epoch(epoch, given);
             match &framed {
                 Err(Stop::Cancelled) => return framed,
                 // Drawn from less than a window, rows would have another order than they have.
@@ -64,14 +225,16 @@ impl PlanningThread {
                 }
                 _ => {}
             }
+            if framed.is_err() {
+                self.flow.set_sound(self.sound.unwrap_or(self.planned));
+            }
             while self.planner.has_batch() {
-                let plan = self.planner.draw();
-                self.sequence.push(plan)?;
+                self.plan_batch()?;
             }
             let left = self.planner.remainder();
             self.flow.counters.add_dropped_records(left);
             framed?;
-            if self.planner.drawn() == 0 {
+            if self.planner.drawn() == 0 && self.flow.options.rest_of(epoch).is_none() {
                 // Nor will the epochs that follow have a batch.
                 let following = epochs.size_hint().0 as u64;
                 self.flow
@@ -83,24 +246,73 @@ impl PlanningThread {
         Ok(())
     }
 
-    fn epoch(&mut self, epoch: u64) -> Result<(), Stop> {
-        let count = self.files.len();
-        let order = match self.flow.options.shuffle_files {
-            true => file_order(self.flow.options.seed, epoch, count),
-            false => (0..count).collect(),
+    /// Plans an epoch but for its last batches, without the first `given` ones.
+    fn epoch(&mut self, epoch: u64, given: u64) -> Result<(), Stop> {
+        let flow = self.flow.clone();
+        self.add_to_replay([given]);
+        let seed = flow.options.seed;
+        let runs = match flow.options.shuffle_runs {
+            true => Some(self.list_runs()?),
+            false => None,
         };
-        let parts = match &self.flow.options.slice {
-            Some(slice) => slice.files(&order),
-            None => order.into_iter().map(FilePart::whole).collect(),
+        let order = match &runs {
+            Some(runs) => run_order(seed, epoch, runs.records.len()),
+            None if flow.options.shuffle_files => file_order(seed, epoch, self.files.len()),
+            None => (0..self.files.len()).collect(),
         };
-        for part in &parts {
-            let listed = self.flow.options.shuffle_blocks || !part.is_whole();
+        let counted = match (flow.options.rest_of(epoch), &flow.options.slice) {
+            (Some(rest), _) => Some(&rest.file_records),
+            (None, slice) => slice.as_ref().map(|slice| &slice.file_records),
+        };
+        // The numbers of records of what is ordered.
+        let records = match (&runs, counted) {
+            (Some(runs), counted) => {
+                self.check_counts(runs, counted.map_or(&[], |counted| counted))?;
+                runs.records.clone()
+            }
+            (None, counted) => counted.cloned().unwrap_or_default(),
+        };
+        let parts = match (flow.options.rest_of(epoch), &flow.options.slice) {
+            (Some(rest), _) => {
+                let files = FileOrder::new(&order, &records);
+                let left = self.left(rest, &files)?;
+                files.parts(&left.part(rest.records.clone()))
+            }
+            (None, Some(slice)) => {
+                FileOrder::new(&order, &records).parts(&slice.records.clone().into())
+            }
+            (None, None) if runs.is_some() => FileOrder::new(&order, &records).whole(),
+            (None, None) => order.into_iter().map(FilePart::whole).collect(),
+        };
+        self.resumed = match given {
+            0 => Resumed::default(),
+            _ => {
+                let stream = flow.options.stream_of(epoch);
+                let batch_size = flow.options.batch_size as u64;
+                let replay = Replay::new(&flow.options, batch_size, (epoch, stream), given);
+                self.replay(&parts, epoch, replay)?
+            }
+        };
+        self.planner.resume(&mut self.resumed);
+        self.counted.clear();
+        self.ordered = None;
+        if let Some(runs) = runs {
+            return self.read_runs(&runs, &parts);
+        }
+        for (place, part) in parts.iter().enumerate() {
+            if !self.resumed.has_file(place) {
+                continue;
+            }
+            let listed = self.flow.options.shuffle_blocks
+                || !part.is_whole()
+                || self.resumed.has_begun(place);
             let mut file = self.open(part.file, !listed)?;
+            let mut framing = Framing::new(place, part);
             // An input without a size cannot be listed.
             let framed = if listed && file.size.is_some() {
-                self.listed_file(&mut file, part, epoch)
+                self.listed_file(&mut file, &mut framing, epoch)
             } else {
-                self.whole_file(&mut file, part)
+                self.whole_file(&mut file, &mut framing)
             };
             self.let_go(&mut file);
             framed.map_err(|stop| stop.in_file(&file.location))?;
@@ -108,76 +320,171 @@ impl PlanningThread {
         Ok(())
     }
 
-    /// Reads a file from its start to its end, or to the end of the part that a slice has.
-    fn whole_file(&mut self, file: &mut File, part: &FilePart) -> Result<(), Stop> {
-        let mut found = 0;
-        while part.goes_on(found)
-            && let Some(framed) = self.next_block(file)?
+    /// The blocks of the file or run that a part is of.
+    fn part_blocks(&mut self, part: &FilePart, epoch: u64) -> Result<Arc<OrderedBlocks>, Stop> {
+        if let Some((_, blocks)) = self
+            .ordered
+            .as_ref()
+            .filter(|(of, _)| *of == (part.file, epoch))
         {
-            self.add_part(file, framed, part, &mut found)?;
+            return Ok(blocks.clone());
         }
-        self.finish_list(file)?;
-        match part.goes_on(found) {
-            true => self.end_file(file, part, found),
+        let blocks = match self.runs.clone() {
+            None => {
+                let blocks = self.block_records(part.file)?;
+                let order = self.block_order(part.file, epoch, blocks.len());
+                OrderedBlocks::new(order.into_iter().map(|block| blocks[block]))
+            }
+            Some(runs) => {
+                let run = &runs.runs[part.file];
+                let blocks = self.block_records(run.file)?;
+                // If the file has changed since the runs were listed, reading it finds that.
+                let of_run = run.ordinal..(run.ordinal + run.blocks).min(blocks.len());
+                OrderedBlocks::new(blocks[of_run].iter().copied())
+            }
+        };
+        let blocks = Arc::new(blocks);
+        self.ordered = Some(((part.file, epoch), blocks.clone()));
+        Ok(blocks)
+    }
+
+    /// Number of records of each block of a file, in file order.
+    fn block_records(&mut self, number: usize) -> Result<Arc<[u64]>, Stop> {
+        if let Some(known) = self.files.block_records(number) {
+            return Ok(known);
+        }
+        if let Some(known) = self.counted.get(&number) {
+            return Ok(known.clone());
+        }
+        let mut records = Vec::new();
+        match self.list_records(number, &mut records) {
+            Err(Stop::Cancelled) => return Err(Stop::Cancelled),
+            // Damage is found where it is read.
+            Ok(()) | Err(Stop::Failed(_)) => {}
+        }
+        let records: Arc<[u64]> = records.into();
+        if self.flow.options.rest.is_some() || self.runs.is_some() {
+            self.counted.insert(number, records.clone());
+        }
+        Ok(records)
+    }
+
+    fn list_records(&mut self, number: usize, records: &mut Vec<u64>) -> Result<(), Stop> {
+        let mut file = self.open(number, false)?;
+        while let Some(framed) = self.next_block(&mut file)? {
+            records.push(framed.desc.records);
+        }
+        Ok(())
+    }
+
+    /// Frames a file, outside of an iteration, for the number of records of each block.
+    pub(crate) fn frame(mut self, number: usize) -> Result<Arc<[u64]>, Error> {
+        let mut records = Vec::new();
+        match self.list_records(number, &mut records) {
+            Err(Stop::Failed(error)) => Err(error),
+            // No other thread can stop it.
+            Ok(()) | Err(Stop::Cancelled) => Ok(records.into()),
+        }
+    }
+
+    /// The order of the `count` blocks of a file.
+    fn block_order(&self, file: usize, epoch: u64, count: usize) -> Vec<usize> {
+        match self.flow.options.shuffle_blocks {
+            true => block_order(self.flow.options.seed, epoch, file as u64, count),
+            false => (0..count).collect(),
+        }
+    }
+
+    /// Reads a file from its start to its end, or to the end of the part that a slice has.
+    fn whole_file(&mut self, file: &mut File, framing: &mut Framing<'_>) -> Result<(), Stop> {
+        while framing.goes_on() {
+            let framed = self.next_block(file)?;
+            self.planner.note_skipped(&mut file.skipped);
+            let Some(framed) = framed else {
+                break;
+            };
+            self.add_part(file, framed, framing)?;
+        }
+        self.finish_awaited(file)?;
+        match framing.goes_on() {
+            true => self.end_file(file, framing.part, framing.records),
             false => Ok(()),
         }
     }
 
     /// Lists the blocks of a file, and reads those that the epoch has, in its order.
-    fn listed_file(&mut self, file: &mut File, part: &FilePart, epoch: u64) -> Result<(), Stop> {
+    fn listed_file(
+        &mut self,
+        file: &mut File,
+        framing: &mut Framing<'_>,
+        epoch: u64,
+    ) -> Result<(), Stop> {
         let mut all = Vec::new();
+        let (mut bytes, mut lease) = (0, Lease::none(&self.flow.memory));
+        // What was noted before the iteration was stopped.
+        let noted = match self.flow.options.shuffle_blocks || !framing.part.is_whole() {
+            true if self.resumed.has_begun(framing.place) => usize::MAX,
+            true => 0,
+            false => self.resumed.blocks_passed(framing.place),
+        };
         let damage = loop {
-            match self.next_block(file) {
-                Ok(Some(framed)) => all.push(framed),
+            let next = self.next_block(file);
+            if all.len() >= noted {
+                self.planner.note_skipped(&mut file.skipped);
+            }
+            file.skipped.clear();
+            match next {
+                Ok(Some(framed)) => {
+                    bytes += framed.listed_bytes();
+                    if bytes > lease.bytes() {
+                        self.lease_list(file, &mut lease, bytes)?;
+                    }
+                    all.push(framed);
+                }
                 Ok(None) => break None,
                 Err(Stop::Cancelled) => return Err(Stop::Cancelled),
                 // The blocks before the damage are read.
                 damaged => break damaged.err(),
             }
         };
+        if damage.is_some() && self.flow.options.shuffle_blocks {
+            self.sound = Some(self.planned);
+        }
         if damage.is_none() {
             let counts = all.iter().map(|framed| framed.desc.records);
-            self.end_file(file, part, counts.fold(0, u64::saturating_add))?;
+            self.end_file(file, framing.part, counts.fold(0, u64::saturating_add))?;
         }
-        let order = match self.flow.options.shuffle_blocks {
-            true => block_order(self.flow.options.seed, epoch, part.file as u64, all.len()),
-            false => (0..all.len()).collect(),
-        };
-        let mut found = 0;
-        for block in order {
-            self.add_part(file, all[block].clone(), part, &mut found)?;
+        for block in self.block_order(framing.part.file, epoch, all.len()) {
+            self.add_part(file, all[block].clone(), framing)?;
         }
-        self.finish_list(file)?;
+        self.finish_awaited(file)?;
+        self.planner.free(lease.bytes());
         damage.map_or(Ok(()), Err)
     }
 
-    /// Adds what `part` has of a block, before which it has `found` records.
+    /// Adds what is read of the next block.
     fn add_part(
         &mut self,
         file: &mut File,
         framed: Framed,
-        part: &FilePart,
-        found: &mut u64,
+        framing: &mut Framing<'_>,
     ) -> Result<(), Stop> {
         let records = framed.desc.records;
-        let wanted = overlap(&part.records, *found, records);
-        *found = found.saturating_add(records);
+        let found = framing.add(records);
         // Blocks without records are checked where the whole file is read.
-        match wanted.is_empty() && (records > 0 || !part.is_whole()) {
-            true => Ok(()),
-            false => self.add(file, framed, wanted),
+        if found.records.is_empty() && (records > 0 || !framing.part.is_whole()) {
+            return Ok(());
+        }
+        match self.resumed.unread(found.at, records, found.records)? {
+            Some(wanted) => self.add(file, framed, wanted),
+            None => Ok(()),
         }
     }
 
     /// All blocks of a file were framed, which have `found` records. An error if these were others when
     /// they were counted: other slices of the file would not fit.
     fn end_file(&self, file: &File, part: &FilePart, found: u64) -> Result<(), Stop> {
-        let trailing_bytes = file.blocks.trailing_bytes();
-        if trailing_bytes > 0 {
-            let counters = &self.flow.counters;
-            counters.note(|stats| stats.tolerated.trailing_file_bytes += trailing_bytes);
-            self.files.left_out(part.file, trailing_bytes);
-        }
+        self.note_trailing(part.file, file.blocks.trailing_bytes());
         match part.counted {
             Some(counted) if counted != found => {
                 Err(Error::new(ErrorKind::RecordsChanged { counted, found }).into())
@@ -186,30 +493,57 @@ impl PlanningThread {
         }
     }
 
+    /// Notes bytes that were left out after the last block of a file.
+    fn note_trailing(&self, file: usize, trailing_bytes: u64) {
+        if trailing_bytes > 0 {
+            let counters = &self.flow.counters;
+            counters.note(|stats| stats.tolerated.trailing_file_bytes += trailing_bytes);
+            self.files.left_out(file, trailing_bytes);
+        }
+    }
+
+    /// Plans the next batch.
+    fn plan_batch(&mut self) -> Result<(), Stop> {
+        let plan = self.planner.draw();
+        self.planned += 1;
+        self.sequence.push(plan)
+    }
+
     /// Adds a block with its payload to the window, and plans the batches that it fills.
     fn push(
         &mut self,
         file: &mut File,
         framed: &Framed,
         payload: BlockPayload,
-        records: Range<u64>,
+        wanted: Wanted,
     ) -> Result<(), Stop> {
-        let Framed { desc, context } = framed;
+        let Framed { desc, context, .. } = framed;
         self.flow.counters.note(|stats| {
             stats.raw_bytes = stats.raw_bytes.saturating_add(desc.file_bytes);
         });
-        let block = Arc::new(Block::new(desc, context.clone(), payload));
+        let block = Block::new(desc, context.clone(), framed.first_record, payload);
+        let block = Arc::new(block);
         let rows = block.records.min(self.flow.options.batch_size as u64);
         // Where records take no bytes, the payload does not end before a false count does.
         let has_empty = context.decoder.most_records(0) > 0;
-        if has_empty
+        if self.flow.options.skip_damage {
+            // It was checked as it was framed.
+        } else if has_empty
             || rows.saturating_mul(self.flow.builders.fixed_row_bytes) > DOUBTFUL_BATCH_BYTES
         {
             block.check_count()?;
         }
         if desc.records == 0 {
             if !block.payload.is_shared {
-                self.check_empty(file, &block)?;
+                match self.check_empty(file, &block) {
+                    Err(Stop::Failed(error))
+                        if self.flow.options.skip_damage && error.is_damage() =>
+                    {
+                        let skipped = Skipped::of_framing(error, desc.file_bytes, (0, 1));
+                        self.planner.note_skipped(&mut vec![skipped]);
+                    }
+                    checked => checked?,
+                }
             }
             return Ok(());
         }
@@ -224,10 +558,9 @@ impl PlanningThread {
             self.check_window(file, bytes)?;
         }
         self.hold(file, &block);
-        self.planner.push(block, records);
+        self.planner.push(block, wanted);
         while self.planner.is_full() {
-            let plan = self.planner.draw();
-            self.sequence.push(plan)?;
+            self.plan_batch()?;
         }
         if self.flow.is_stopped() {
             return Err(Stop::Cancelled);

@@ -14,6 +14,7 @@ use crate::memory::Lease;
 use crate::ops::EarlyBlock;
 use crate::planner::BlockRead;
 use crate::sync::Instant;
+use crate::tuning::LEAST_TRIED;
 use crate::watch::FOR_PREPARE;
 use crate::worker::Worker;
 use crate::{Error, ErrorKind};
@@ -31,7 +32,7 @@ pub(crate) struct PreparedBlock {
 
 impl Worker {
     /// The prepared payload of a block that other ops read, too.
-    pub(crate) fn shared<'b>(
+    pub(crate) fn prepared_for_all<'b>(
         &mut self,
         block: &'b Block,
         is_alone: bool,
@@ -111,7 +112,11 @@ impl Worker {
     ) -> Result<PreparedBlock, Denied> {
         if reads.prepared.is_empty() {
             let decoder = &read.block.file.decoder;
-            let later = reads.later().iter().filter(|other| other.is_only());
+            let later = reads.later().iter();
+            let is_next = |other: &&BlockRead| {
+                other.is_only() && other.records > 0 && other.block.payload.prepared().is_none()
+            };
+            let later = later.filter(is_next);
             let later = later.take_while(|other| Arc::ptr_eq(&other.block.file.decoder, decoder));
             let group = std::iter::once(read).chain(later);
             let most = if account.is_alone { 1 } else { decoder.group() };
@@ -175,9 +180,9 @@ impl Worker {
             {
                 result = self.prepare_more(block, parts, (&mut held, needed), account)?;
             }
-            let bytes = match &result {
-                Ok((prepared, _)) => prepared.memory_bytes() as u64,
-                Err(_) => 0,
+            let (bytes, working) = match &result {
+                Ok((prepared, _)) => (prepared.memory_bytes() as u64, working),
+                Err(_) => (0, working + self.limit_of_damaged(block, parts, held)),
             };
             if account.set(held, bytes)? < bytes {
                 self.missing = Some(bytes);
@@ -225,6 +230,22 @@ impl Worker {
         block.file.decoder.prepare(&mut jobs, &mut self.scratch);
         let [job] = jobs;
         Ok(job.result)
+    }
+
+    /// The least limit, of a few, with which preparing a damaged block in `held` bytes meets the damage. So it
+    /// does not depend on what was granted.
+    #[cold]
+    fn limit_of_damaged(&mut self, block: &Block, parts: &[Bytes], held: u64) -> u64 {
+        let mut limit = LEAST_TRIED;
+        while limit < held {
+            let mut jobs = [PrepareJob::new(parts, as_limit(limit))];
+            block.file.decoder.prepare(&mut jobs, &mut self.scratch);
+            match &jobs[0].result {
+                Err(error) if needed_limit(error).is_some() => limit *= 2,
+                _ => break,
+            }
+        }
+        limit.min(self.flow.options.max_block_bytes as u64)
     }
 
     /// Bytes that a prepared payload takes, as far as is known.

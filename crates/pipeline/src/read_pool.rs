@@ -45,9 +45,10 @@ impl ReadPool {
         len.next_multiple_of((len.next_power_of_two() / 16).max(64))
     }
 
-    /// A copy of `bytes`; there is a lease for as many bytes as they are [`rounded`](Self::rounded) to.
+    /// A copy of `bytes`, for which there is a lease; best of as many bytes as they are
+    /// [`rounded`](Self::rounded) to.
     pub(crate) fn copy(self: &Arc<Self>, bytes: &[u8], lease: Lease) -> Bytes {
-        let mut buffer = self.take(Self::rounded(bytes.len()), lease);
+        let mut buffer = self.take(lease.bytes() as usize, lease);
         buffer.space(bytes.len()).copy_from_slice(bytes);
         buffer.freeze(bytes.len())
     }
@@ -55,7 +56,7 @@ impl ReadPool {
     /// A buffer of `len` bytes, for which there is a lease.
     pub(crate) fn take(self: &Arc<Self>, len: usize, lease: Lease) -> ReadBuffer {
         let mut kept = self.lock();
-        let fitting = kept.by_len.range_mut(len..=2 * len);
+        let fitting = kept.by_len.range_mut(len..=len + len / 8);
         let buffer = fitting.map(|(_, alike)| alike).find_map(Vec::pop);
         kept.bytes -= buffer.as_ref().map_or(0, Vec::capacity) as u64;
         drop(kept);
@@ -63,6 +64,7 @@ impl ReadPool {
             lease.forget();
             vec![0; len]
         });
+        // Otherwise the lease ends here: a buffer that was kept counts already.
         self.used.fetch_add(buffer.capacity() as u64, Relaxed);
         ReadBuffer::new(buffer, Some(self.clone()))
     }

@@ -27,8 +27,7 @@ use crate::tuning::{
 pub(crate) struct Sequence {
     flow: Arc<Flow>,
     op_time: Duration,
-    /// Number of batches that were queued.
-    queued: u64,
+    queued_batches: u64,
     /// Batches of the next op.
     next: Vec<BatchPlan>,
     next_rows: u64,
@@ -38,11 +37,15 @@ pub(crate) struct Sequence {
     /// Blocks that are to be prepared together.
     group: Vec<EarlyBlock>,
     group_records: u64,
+    /// The number of the op that reads the first of them, and of the op that was planned last.
+    group_op: u64,
+    last_op: u64,
 }
 
 /// An op of batches that waits until later ops are planned.
 #[derive(Debug)]
 struct Delayed {
+    number: u64,
     plans: Vec<BatchPlan>,
     rows: u64,
     bytes: u64,
@@ -59,13 +62,15 @@ impl Sequence {
     pub(crate) fn new(flow: Arc<Flow>) -> Self {
         Sequence {
             op_time: op_time(flow.options.threads),
-            queued: 0,
+            queued_batches: 0,
             next: Vec::new(),
             next_rows: 0,
             planned_at: None,
             delayed: VecDeque::new(),
             group: Vec::new(),
             group_records: 0,
+            group_op: 0,
+            last_op: 0,
             flow,
         }
     }
@@ -153,7 +158,9 @@ impl Sequence {
             [plan] => self.piece_count(plan).max(1),
             _ => 1,
         };
+        self.last_op += 1;
         let mut delayed = Delayed {
+            number: self.last_op,
             rows,
             bytes: payload_bytes(&plans),
             ops,
@@ -162,7 +169,7 @@ impl Sequence {
             finds_hints: false,
             plans,
         };
-        self.prepare_early(&mut delayed)?;
+        self.queue_prepares(&mut delayed)?;
         self.delayed.push_back(delayed);
         while self.may_queue() {
             let Some(delayed) = self.delayed.pop_front() else {
@@ -189,7 +196,7 @@ impl Sequence {
             finds_hints |= delayed.finds_hints;
         }
         // The first batches are not delayed: the consumer waits for them.
-        if largest == 0 || self.queued == 0 || bytes > self.flow.memory.ahead_limit() {
+        if largest == 0 || self.queued_batches == 0 || bytes > self.flow.memory.ahead_limit() {
             return true;
         }
         if ops <= self.flow.options.threads as u64 {
@@ -202,10 +209,10 @@ impl Sequence {
     }
 
     /// Queues ops that prepare the blocks which this op is the first to read, and other ops read, too.
-    fn prepare_early(&mut self, op: &mut Delayed) -> Result<(), Stop> {
+    fn queue_prepares(&mut self, op: &mut Delayed) -> Result<(), Stop> {
         let payload = |read: &BlockRead| ptr::from_ref::<Payload>(&read.block.payload);
         // Those that leave the window in this op. If it is the first to read them, too, no other op does.
-        // A batch reads a block once.
+        // A batch mostly reads a block once.
         let several = if op.plans.len() > 1 {
             &op.plans[..]
         } else {
@@ -230,6 +237,9 @@ impl Sequence {
                 op.early += block.records;
                 op.largest = op.largest.max(block.records);
                 op.finds_hints |= interval.is_some();
+                if self.group.is_empty() {
+                    self.group_op = op.number;
+                }
                 self.group.push(EarlyBlock {
                     block: block.clone(),
                     interval,
@@ -250,10 +260,7 @@ impl Sequence {
     /// before a read have mostly ended when it starts, and tell where it begins.
     fn interval(&self, read: &BlockRead, op_rows: u64) -> Option<u64> {
         let block = read.block.records.max(1);
-        if !self.flow.options.is_shuffled()
-            || self.flow.options.threads <= 2
-            || read.records >= block / 4
-        {
+        if !self.flow.options.is_shuffled() || self.flow.options.threads <= 2 {
             return None;
         }
         // Rows of the sequence from one read of the block to the next, and those under way.
@@ -275,12 +282,12 @@ impl Sequence {
     }
 
     fn queue(&mut self, delayed: Delayed) -> Result<(), Stop> {
-        if self.delayed.is_empty() {
-            // Perhaps its own blocks. So no group waits where no op does.
+        if self.delayed.is_empty() || self.group_op <= delayed.number {
+            // Its own blocks. A group that waited longer would keep what its ops have read.
             self.end_group()?;
         }
         self.note_unqueued();
-        let (first, count) = (self.queued, delayed.plans.len());
+        let (first, count) = (self.queued_batches, delayed.plans.len());
         let mut pieces = Vec::with_capacity(count);
         for (number, plan) in (first..).zip(delayed.plans) {
             let cut = if count == 1 {
@@ -294,7 +301,7 @@ impl Sequence {
                 Piece { batch, number }
             }));
         }
-        self.queued += count as u64;
+        self.queued_batches += count as u64;
         match pieces.len() > count {
             true => self
                 .flow
@@ -342,12 +349,12 @@ impl Sequence {
         }
         let costs = &self.flow.costs;
         // The consumer waits for the first batch, and its pieces tell how long others take.
-        let piece_time = if self.queued == 0 {
+        let piece_time = if self.queued_batches == 0 {
             WAKE_TIME
         } else {
             PIECE_TIME
         };
-        let is_large = self.queued == 0 || plan.rows >= costs.rows_in(LARGE_BATCH_TIME);
+        let is_large = self.queued_batches == 0 || plan.rows >= costs.rows_in(LARGE_BATCH_TIME);
         // Several batches are made side by side where they fit, each in fewer pieces: less is joined.
         let fitting = self.flow.memory.limit() / 4 / costs.batch_bytes(plan.rows).max(1);
         let most = fitting.min((workers / 4).max(2)).max(1);

@@ -2,15 +2,17 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use atds_format::{Tally, Tolerated};
 use atds_sched::{Costs, Schedule};
 
 use crate::Options;
+use crate::damage::{LeftOut, Skipped, SkippedCounts, SkippedList};
 use crate::flow::Flow;
 use crate::memory::Memory;
+use crate::replay::Position;
 use crate::tuning::op_time;
 
 /// Figures of an iteration up to now.
@@ -21,9 +23,11 @@ pub struct Stats {
     pub records: u64,
     /// Number of batches given out.
     pub steps: u64,
+    /// Where the iteration is: after the last batch that was given out.
+    pub position: Position,
     /// Bytes of the blocks that were read, as stored in the files.
     pub raw_bytes: u64,
-    /// Bytes of the blocks that were prepared: decompressed.
+    /// Bytes of the blocks that were prepared: decompressed, or taken as they are.
     pub decompressed_bytes: u64,
     /// Number of records in the blocks that were prepared.
     pub prepared_records: u64,
@@ -50,6 +54,13 @@ pub struct Stats {
     pub truncated_lists: u64,
     /// Records left over at the end of epochs, where remainders are dropped.
     pub dropped_records: u64,
+    /// Number of records of batches given out that damage has cost.
+    pub skipped_records: u64,
+    /// Number of bytes of files that were left out, where it is not known what records they had: the
+    /// framing is damaged.
+    pub skipped_bytes: u64,
+    /// What damage has cost of the epoch of the last batch that was given out, and of what came after it.
+    pub epoch_skipped: SkippedCounts,
     /// Counters of the faults that are tolerated.
     pub tolerated: Tolerated,
     /// Peak memory in bytes of compressed and decompressed blocks and of batches.
@@ -64,6 +75,10 @@ pub struct Stats {
     pub mapped_peak: u64,
     /// What was decided from measured costs, and why; `None` before the first batch.
     pub schedule: Option<Schedule>,
+    /// Number of batches that were drawn again, without their payloads, to go on after them.
+    pub replayed: u64,
+    /// Number of batches that are drawn again before the first batch is given out.
+    pub to_replay: u64,
     /// Number of ops that were run again, since memory was missing.
     pub repeated_ops: u64,
     /// The time that the consumer takes for a batch.
@@ -104,6 +119,17 @@ impl StatsHandle {
         self.counters.snapshot()
     }
 
+    /// The damage that was left out of the batches given out until now, see
+    /// [`Batches::skipped`](crate::Batches::skipped).
+    pub fn skipped(&self, from: usize) -> Vec<Skipped> {
+        self.counters.skipped(from)
+    }
+
+    /// Whether the iteration may give out more: it has neither ended nor been stopped or dropped.
+    pub fn is_running(&self) -> bool {
+        self.flow.upgrade().is_some_and(|flow| !flow.is_stopped())
+    }
+
     /// What each thread does now, or waits for, and what holds how much memory: some lines for people.
     /// It waits for no thread of the iteration, so it can be called while the iteration is stuck.
     pub fn describe_waits(&self) -> String {
@@ -120,6 +146,10 @@ impl StatsHandle {
 pub(crate) struct Counters {
     /// Without what follows from other figures. `elapsed` is 0 until the end.
     noted: Mutex<Stats>,
+    /// The damage that was left out of batches given out.
+    skipped: Mutex<SkippedList>,
+    /// What framing has left out after the last batch.
+    skipped_at_end: Mutex<Vec<Skipped>>,
     /// The most workers that work, as it was decided last.
     pub(crate) threads: AtomicUsize,
     memory: Arc<Memory>,
@@ -134,6 +164,8 @@ impl Counters {
     pub(crate) fn new(memory: Arc<Memory>, costs: Arc<Costs>, options: &Options) -> Self {
         Counters {
             noted: Mutex::default(),
+            skipped: Mutex::default(),
+            skipped_at_end: Mutex::default(),
             threads: AtomicUsize::new(options.threads),
             memory,
             costs,
@@ -146,7 +178,7 @@ impl Counters {
 
     /// Has `note` change the figures.
     pub(crate) fn note<T>(&self, note: impl FnOnce(&mut Stats) -> T) -> T {
-        note(&mut self.noted.lock().unwrap_or_else(PoisonError::into_inner))
+        note(&mut lock(&self.noted))
     }
 
     pub(crate) fn add_rows(&self, worker: usize, rows: u64, decoding: Duration) {
@@ -173,6 +205,40 @@ impl Counters {
         self.note(|stats| {
             stats.dropped_records = stats.dropped_records.saturating_add(records);
         });
+    }
+
+    /// Notes what was left out of a batch that is given out.
+    pub(crate) fn add_skipped(&self, left_out: LeftOut) {
+        if left_out.is_empty() {
+            return;
+        }
+        let (rows, counts) = left_out.counts();
+        lock(&self.skipped).add(left_out.damage);
+        self.note(|stats| {
+            stats.skipped_records = stats.skipped_records.saturating_add(rows);
+            stats.skipped_bytes = stats.skipped_bytes.saturating_add(counts.bytes);
+            stats.epoch_skipped.add(counts);
+        });
+    }
+
+    /// Has `damage` be noted once there are no more batches.
+    pub(crate) fn skip_at_end(&self, damage: Vec<Skipped>) {
+        *lock(&self.skipped_at_end) = damage;
+    }
+
+    /// Notes what was left out after the last batch.
+    pub(crate) fn end_skipped(&self) {
+        let damage = std::mem::take(&mut *lock(&self.skipped_at_end));
+        self.add_skipped(LeftOut {
+            damage,
+            ..LeftOut::default()
+        });
+    }
+
+    /// The damage that was left out, from that of number `from` on.
+    pub(crate) fn skipped(&self, from: usize) -> Vec<Skipped> {
+        let list = lock(&self.skipped);
+        list.all.get(from..).unwrap_or_default().to_vec()
     }
 
     /// Stops the clock.
@@ -204,4 +270,8 @@ impl Counters {
             ..stats
         }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

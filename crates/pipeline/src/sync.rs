@@ -8,7 +8,9 @@
 //! - the threads of `atds-sched`: a job has a thread of loom's to itself. A panic of a job is not
 //!   modelled, since loom's threads share the count of panics: `stop` is what a panic calls;
 //! - the channel in `planning_thread/reads.rs`, which looks at the cancel flag every 20 ms;
-//! - locks of `tensor-batch`, and counters that only figures come from.
+//! - the flag that says that an iteration is stopped, which sources have, too. Waits look at it under a lock
+//!   that loom sees;
+//! - locks of `tensor-batch` and of buffers of reads, and counters that only figures come from.
 
 #[cfg(not(all(test, loom)))]
 mod real {

@@ -14,7 +14,7 @@ use crate::watch::What;
 /// <https://ui.perfetto.dev> and `chrome://tracing` show.
 ///
 /// Each iteration is a process of its own, each of its threads has a name. There is an event for each
-/// op (`prepare`, `batches`, `piece`), each read, each wait, and each batch that was given out. Their
+/// op (`prepare`, `batches`, `piece`), each join, opened file, read and wait, and each batch that was given out. Their
 /// arguments are file, block, batch, rows and bytes; times are in µs. A thread keeps some hundred
 /// events, and writes them together. A trace that was cut off can be shown, too.
 ///

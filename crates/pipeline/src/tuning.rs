@@ -53,15 +53,29 @@ pub(crate) const FOUND_TOGETHER: usize = 8;
 /// many, to see that it has none.
 pub(crate) const COUNTED_BYTES: u64 = 256 << 10;
 
+/// Number of blocks after which it is noted how many batches are drawn again: about a hundred times a
+/// second.
+pub(crate) const NOTED_BLOCKS: usize = 4096;
+
 /// The most bytes that a worker leases for what it writes before it counts. A record that needs more
 /// than there is room for is read again by an op that runs alone: seldom, if these are many.
 pub(crate) const MOST_ROOM: u64 = 64 << 20;
 
+/// The most places of damage that an iteration lists; others are counted.
+pub(crate) const MAX_SKIPPED_LISTED: usize = 65_536;
+
 /// Records that are walked at a time to find what they need.
 pub(crate) const COUNTED_RECORDS: u64 = 16;
 
+/// Bytes that are tried first to find what damage takes until it is met, then twice as many: it is not known.
+pub(crate) const LEAST_TRIED: u64 = 1 << 10;
+
 /// Reads of a source that answers later which are under way at once.
 pub(crate) const READS_UNDER_WAY: usize = 32;
+
+/// Files that are kept open where runs of blocks of all files are shuffled: with more files, most runs open
+/// theirs again, and read its header.
+pub(crate) const OPEN_FILES: usize = 64;
 
 /// Positions that a block's prepare finds at most: 16 KB.
 pub(crate) const MAX_SPACED_HINTS: u64 = 1_024;

@@ -6,16 +6,18 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use atds_format::Scratch;
-use tensor_batch::{BatchBuilder, ColumnSpec, OwnedRowSlots};
+use tensor_batch::{BatchBuilder, ColumnSpec, OwnedRowSlots, RowSlots, Slot};
 
 use crate::Error;
 use crate::account::Account;
 use crate::decode::{Failed, Failure, Written, grown};
 use crate::delays;
 use crate::flow::{Denied, Finished, Flow};
+use crate::measure::share;
 use crate::need::Need;
 use crate::ops::{Op, Queued, Work};
 use crate::pieces::{Join, Made, Piece, PieceBatch};
+use crate::planner::BatchPlan;
 use crate::sync::Instant;
 use crate::tuning::{COUNTED_BYTES, JOIN_BYTES, KEPT_SHARE, WAKE_TIME};
 use crate::watch::{FIRST_WORKER, JOIN, What};
@@ -34,6 +36,10 @@ pub(crate) struct Worker {
     pub(crate) missing: Option<u64>,
     /// Whether batches have columns of variable size.
     pub(crate) has_variable: bool,
+    /// The columns of the places of records, and of whether rows were read, if there are: no decoder sees
+    /// them.
+    provenance: Option<usize>,
+    mask: Option<usize>,
     /// Bytes that are written, or read, before they count.
     pub(crate) counted_bytes: u64,
 }
@@ -42,9 +48,12 @@ impl Worker {
     pub(crate) fn new(number: usize, flow: Arc<Flow>) -> Self {
         let is_variable =
             |column: &ColumnSpec| column.dtype.size().is_none() || column.row_len().is_none();
+        let own = |name: &Option<String>| flow.builders.spec().position(name.as_deref()?);
         Worker {
             number,
             has_variable: flow.builders.spec().columns().iter().any(is_variable),
+            provenance: own(&flow.options.provenance),
+            mask: own(&flow.options.mask),
             counted_bytes: COUNTED_BYTES.min(flow.memory.limit() / KEPT_SHARE),
             flow,
             scratch: Scratch::default(),
@@ -119,7 +128,8 @@ impl Worker {
     }
 
     /// Makes a piece of a batch, of which `seq` is the first op. After the last piece and its joins, the
-    /// batch is finished. If it has a bad row, the rows before it are decoded once more: an error is rare.
+    /// batch is finished. If it has a bad row, the rows that are given out are decoded once more: an error
+    /// is rare.
     fn make_piece(
         &mut self,
         seq: u64,
@@ -127,46 +137,58 @@ impl Worker {
         piece: usize,
         account: &mut Account,
     ) -> Result<(), Denied> {
+        let (mut batch, mut piece) = (batch.clone(), piece);
+        while let Some(left) = self.try_to_make(seq, &batch, piece, account)? {
+            (batch, piece) = (Arc::new(left), 0);
+        }
+        Ok(())
+    }
+
+    /// Makes a piece. Returns what is left of the batch, if that is to be made instead.
+    fn try_to_make(
+        &mut self,
+        seq: u64,
+        batch: &Arc<PieceBatch>,
+        piece: usize,
+        account: &mut Account,
+    ) -> Result<Option<PieceBatch>, Denied> {
         let start = Instant::now();
         self.other_time = Duration::ZERO;
         let finished = match self.try_piece(seq, batch, piece, account) {
             Ok((is_made, join)) => {
                 let finished = join.map(|join| self.join(join, account.is_alone));
-                if is_made {
-                    let rows = batch.rows_of(piece);
+                let rows = batch.rows_of(piece);
+                if is_made && rows > 0 {
                     let decoding = start.elapsed().saturating_sub(self.other_time);
                     let flow = &self.flow;
                     flow.costs.note_rows(rows, account.take_most(), decoding);
                     flow.counters.add_rows(self.number, rows, decoding);
                 }
                 match finished.transpose() {
-                    Err(Denied::Exceeded) => Some(self.exceeded(batch, 0, account)),
+                    Err(Denied::Exceeded) => Some(self.exceeded(batch, account)),
                     finished => finished?.flatten(),
                 }
             }
-            Err(Failed(row, why)) => match why {
-                Failure::Denied(Denied::Exceeded) => Some(self.exceeded(batch, row, account)),
-                Failure::Denied(denied) => return Err(denied),
-                Failure::Error(error) => {
-                    account.clear();
-                    if row > 0 && !self.flow.options.drop_remainder {
-                        let before = Arc::new(batch.before(row, error));
-                        return self.make_piece(seq, &before, 0, account);
-                    }
-                    self.flow.counters.add_dropped_records(row);
-                    let need = self.need(batch, row, Written::default());
+            Err(Failed(row, why)) => match self.without_bad_row(batch, row, why, account) {
+                Err(Denied::Exceeded) => Some(self.exceeded(batch, account)),
+                left => {
+                    let left = left?;
+                    let (0, Some(error)) = left.good_rows() else {
+                        return Ok(Some(left));
+                    };
+                    let need = self.need(&left, 0, Written::default());
                     Some(Finished::without_batch(Some(error), Some(need)))
                 }
             },
         };
-        match finished {
-            Some(finished) => self.finish(seq, batch, finished),
-            None => Ok(()),
+        if let Some(finished) = finished {
+            self.finish(seq, batch, finished, Some(account))?;
         }
+        Ok(None)
     }
 
     /// Decodes a piece, and says whether it was made. After the last one, the columns of the pieces are
-    /// laid end to end: some by the join that is returned, and the others by other workers.
+    /// laid end to end: some by the join that is returned, and the others by whichever workers are free.
     fn try_piece(
         &mut self,
         seq: u64,
@@ -182,14 +204,18 @@ impl Worker {
         let Some((builder, mut made)) = batch.end(made)? else {
             return Ok((is_made, None));
         };
-        let failed = made.failed.take();
-        if let Some((row, error)) = failed.or_else(|| disagreement(&builder, batch)) {
+        if let Some((row, error)) = made.failed.take() {
             return Err(Failed(row, error.into()));
+        }
+        if let Some((row, error)) = disagreement(&builder, batch) {
+            return Err(Failed(row, Failure::Disagreement(error, made.written)));
         }
         made.written.padded = builder.padded_bytes();
         // What one piece has written is not copied.
         let (copied, task_bytes) = match batch.pieces.len() {
             1 => (0, usize::MAX),
+            // Tests have little data.
+            _ if self.flow.options.piece_rows.is_some() => (grown(made.written.variable), 1),
             _ => (grown(made.written.variable), JOIN_BYTES),
         };
         account.hold_batch(copied.saturating_add(made.written.padded))?;
@@ -215,7 +241,19 @@ impl Worker {
         let mut slots = batch.begin(piece, &self.flow.builders, account)?;
         let (plan, rows) = (&batch.pieces[piece], batch.rows_of(piece));
         let mut made = Made::new(account.split_batch());
-        let decoded = slots.with(|slots| self.decode(plan, rows, slots, account, &mut made));
+        let decoded = slots.with(|slots| {
+            let (provenance, mask) = self.take_own_columns(slots);
+            if let Some(mut column) = provenance {
+                write_provenance(plan, rows, &mut column);
+            }
+            // Rows that damage has cost come later, and have false.
+            if let Some(mut mask) = mask
+                && let Some(rows) = mask.dense::<bool>()
+            {
+                rows.fill(1);
+            }
+            self.decode(plan, rows, slots, account, &mut made)
+        });
         match decoded {
             Err(Failed(row, Failure::Error(error))) => made.failed = Some((row, error)),
             decoded => decoded?,
@@ -224,11 +262,25 @@ impl Worker {
         Ok((slots, made))
     }
 
-    /// Does a join that another worker has queued.
+    /// Takes the columns that no decoder sees out of slots: that of the places of records, and the mask.
+    pub(crate) fn take_own_columns<'s>(
+        &self,
+        slots: &mut RowSlots<'s>,
+    ) -> (Option<Slot<'s>>, Option<Slot<'s>>) {
+        let (provenance, mask) = (self.provenance, self.mask);
+        // Those after a column that is taken move up.
+        let moved =
+            |at: usize, taken: Option<usize>| at - usize::from(taken.is_some_and(|t| t < at));
+        let first = provenance.map(|at| slots.take_column(at));
+        let second = mask.map(|at| slots.take_column(moved(at, provenance)));
+        (first, second)
+    }
+
+    /// Does a join of the queue.
     fn run_join(&mut self, join: Join) {
         let (seq, batch) = (join.seq, join.batch.clone());
         let done = self.join(join, false).and_then(|finished| match finished {
-            Some(finished) => self.finish(seq, &batch, finished),
+            Some(finished) => self.finish(seq, &batch, finished, None),
             None => Ok(()),
         });
         if done == Err(Denied::Again) {
@@ -251,26 +303,52 @@ impl Worker {
         flow.grow(&mut lease, bytes, is_alone)?;
         self.flow.builders.give_back(builder);
         lease.shrink(bytes);
-        flow.counters.add_tally(&made.tally);
+        let gaps = match &flow.options.mask {
+            Some(_) if batch.good_rows().1.is_none() => batch.gaps(),
+            _ => Vec::new(),
+        };
+        let columns = match gaps[..] {
+            [] => columns,
+            _ => {
+                let copied = self.copied(&batch, made.written);
+                flow.grow(&mut lease, bytes.saturating_add(copied), is_alone)?;
+                let spread = columns.with_zero_rows(&gaps);
+                lease.shrink(spread.capacity_bytes() as u64);
+                spread
+            }
+        };
         let (rows, error) = batch.good_rows();
         let need = self.need(&batch, rows, made.written);
+        if error.is_some() && self.flow.options.drop_remainder {
+            // It was made to know what it needs: whether it fits is the same for any order of threads.
+            self.flow.counters.add_dropped_records(rows);
+            return Ok(Some(Finished::without_batch(error, Some(need))));
+        }
+        self.flow.counters.add_tally(&made.tally);
         Ok(Some(Finished {
             batch: Some(columns),
             lease: Some(lease),
             error,
             need: Some(need),
+            left_out: batch.left_out(),
         }))
     }
 
-    /// Gives a batch to the consumer's side.
-    fn finish(&mut self, seq: u64, batch: &PieceBatch, finished: Finished) -> Result<(), Denied> {
+    /// Gives a batch, which `account` does not hold any more, to the consumer's side.
+    fn finish(
+        &mut self,
+        seq: u64,
+        batch: &PieceBatch,
+        finished: Finished,
+        account: Option<&mut Account>,
+    ) -> Result<(), Denied> {
         let is_last = finished.error.is_some();
         let wakes = self.woken.elapsed() >= WAKE_TIME;
         if wakes {
             self.woken = Instant::now();
         }
         let flow = &self.flow;
-        flow.finish_batch(seq, batch.number, finished, wakes)?;
+        flow.finish_batch((seq, batch.number), finished, account, wakes)?;
         // Nothing is given out after an error.
         match is_last {
             true => Err(Denied::Cancelled),
@@ -278,35 +356,58 @@ impl Worker {
         }
     }
 
-    /// The error of a batch that does not fit although no other op runs.
+    /// The error of a batch that does not fit although no other op runs. Where memory ended depends on
+    /// time, and is not named.
     #[cold]
-    fn exceeded(&mut self, batch: &PieceBatch, row: u64, account: &mut Account) -> Finished {
+    fn exceeded(&mut self, batch: &PieceBatch, account: &mut Account) -> Finished {
         account.clear();
-        let written = self.measure(batch);
+        let (written, too_large) = self.measure(batch);
         let mut need = self.need(batch, batch.rows(), written);
-        need.place = batch.place(row).or(need.place);
+        let too_large = too_large.and_then(|row| batch.place(row));
+        need.place = too_large.or(need.place);
         need.is_exceeded = true;
         Finished::without_batch(None, Some(need))
     }
 
-    /// What a batch needs of which the first `rows` rows are good.
+    /// Bytes of the columns of fixed size of all rows that are planned, with those that are left out.
+    fn fixed(&self, batch: &PieceBatch) -> u64 {
+        let rows = batch.rows() + batch.left_out.rows;
+        rows.saturating_mul(self.flow.builders.fixed_row_bytes)
+    }
+
+    /// Bytes of the copy of a batch that has rows of zeros, as if they were as large as the others.
+    fn copied(&self, batch: &PieceBatch, written: Written) -> u64 {
+        let (good, zeros) = (batch.rows(), batch.left_out.rows);
+        let bytes = grown(written.variable).saturating_add(written.padded);
+        self.fixed(batch)
+            .saturating_add(share(bytes, good + zeros, good))
+    }
+
+    /// What a batch needs of which the first `rows` rows are good. Its bad rows need as much as if they were
+    /// there, up to where they are bad: whatever memory there was, the same is found.
     fn need(&self, batch: &PieceBatch, rows: u64, written: Written) -> Need {
         let window = batch.window();
-        let fixed = batch
-            .rows()
-            .saturating_mul(self.flow.builders.fixed_row_bytes);
+        let variable = written
+            .variable
+            .saturating_add(batch.left_out.taken.variable);
+        let copied = match self.mask.is_some() && batch.left_out.rows > 0 {
+            true => self.copied(batch, written),
+            false => 0,
+        };
+        let made = self.fixed(batch).saturating_add(grown(variable));
+        let made = made.saturating_add(written.padded);
         let mut need = Need {
             window: window.bytes,
-            left: window
-                .left
+            departed: window
+                .departed
                 .iter()
                 .map(|size| size.bytes.load(Relaxed))
                 .sum(),
-            own: fixed + grown(written.variable) + written.padded,
-            place: batch.place(0),
+            own: made.saturating_add(copied),
+            place: batch.first_place(),
             ..Need::default()
         };
-        let (mut before, mut preparing) = (0, written.only);
+        let (mut before, mut preparing) = (0, written.only.max(batch.left_out.taken.only));
         for read in batch.reads() {
             if before > rows {
                 break;
@@ -327,8 +428,23 @@ impl Worker {
                 need.ended += size.bytes.load(Relaxed);
             }
         }
-        need.own += preparing;
+        need.own = need.own.saturating_add(preparing);
         need
+    }
+}
+
+/// Writes the file and the record of each of the first `rows` rows of a plan.
+fn write_provenance(plan: &BatchPlan, rows: u64, column: &mut Slot<'_>) {
+    let records = plan.reads.iter().flat_map(|read| {
+        let (file, first) = (read.block.file.number, read.block.first_record);
+        // Only false counts have a sum that does not fit.
+        let records =
+            (0..read.records).map(move |record| first.saturating_add(read.first + record));
+        records.map(move |record| [file as i64, record as i64])
+    });
+    let cells = column.dense::<i64>().unwrap_or_default();
+    for (cell, record) in cells.chunks_exact_mut(2).zip(records.take(rows as usize)) {
+        cell.copy_from_slice(&record);
     }
 }
 

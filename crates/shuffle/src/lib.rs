@@ -7,7 +7,7 @@ mod order;
 mod rng;
 mod window;
 
-pub use limits::MAX_WINDOW_RECORDS;
-pub use order::{block_order, file_order};
+pub use limits::{MAX_WINDOW_RECORDS, RUN_BYTES};
+pub use order::{block_order, file_order, run_order};
 pub use rng::Stream;
 pub use window::{Window, window_target};

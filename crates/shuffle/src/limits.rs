@@ -4,6 +4,10 @@
 /// products, then fit 128 bits with their sign. Only false counts make larger windows.
 pub const MAX_WINDOW_RECORDS: u64 = 1 << 62;
 
+/// Bytes of a run of blocks at least, 1 MiB: reading that much at a random place of a local file is about as
+/// fast as reading it in order.
+pub const RUN_BYTES: u64 = 1 << 20;
+
 /// Maximum number of rows that are drawn from a group of eight numbers one by one, at some 4 ns each.
 /// Above, one hypergeometric count for each of the eight numbers takes less.
 pub(crate) const MAX_PICKED: u64 = 32;

@@ -1,4 +1,4 @@
-//! Random orders of files and of a file's blocks.
+//! Random orders of files, of a file's blocks, and of runs of blocks of all files.
 
 use rand_core::Rng;
 
@@ -24,6 +24,16 @@ pub fn block_order(seed: u64, epoch: u64, file_index: u64, blocks: usize) -> Vec
         blocks,
         &mut words(seed, epoch, Purpose::BlockOrder(file_index)),
     )
+}
+
+/// A uniformly random order of the `runs` runs of blocks of all files together, fixed by `(seed, epoch)`.
+/// Runs are numbered file after file.
+///
+/// The blocks of a file are cut into runs of consecutive blocks. A run ends with the first block that
+/// makes it [`RUN_BYTES`](crate::RUN_BYTES) or longer; what is left at the end of the file, if it is
+/// shorter, belongs to the run before it. So all runs have that many bytes, but for files that have fewer.
+pub fn run_order(seed: u64, epoch: u64, runs: usize) -> Vec<usize> {
+    permutation(runs, &mut words(seed, epoch, Purpose::RunOrder))
 }
 
 /// A Fisher-Yates shuffle of `0..len`, from the back.

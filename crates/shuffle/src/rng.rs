@@ -27,6 +27,8 @@ pub(crate) enum Purpose {
     FileOrder,
     /// The order of the blocks in the file with this number.
     BlockOrder(u64),
+    /// The order of runs of blocks of all files.
+    RunOrder,
 }
 
 /// The stream of random words of `(seed, epoch)` for a purpose. Saved positions depend on it: it never
@@ -46,6 +48,7 @@ pub(crate) fn words(seed: u64, epoch: u64, purpose: Purpose) -> Xoshiro256PlusPl
         }) => (1, &[layer, rank, worker][..]),
         Purpose::FileOrder => (2, &[0][..]),
         Purpose::BlockOrder(file) => (3, &[file][..]),
+        Purpose::RunOrder => (4, &[0][..]),
     };
     let mut state = [0; 32];
     for (word, bytes) in (1..).zip(state.chunks_exact_mut(8)) {

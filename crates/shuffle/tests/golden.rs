@@ -1,7 +1,7 @@
 //! Pins what seed, epoch and stream give: the same on every platform and in every release, since saved
 //! positions rely on it.
 
-use atds_shuffle::{Stream, Window, block_order, file_order};
+use atds_shuffle::{Stream, Window, block_order, file_order, run_order};
 
 #[test]
 fn orders_are_pinned() {
@@ -12,6 +12,8 @@ fn orders_are_pinned() {
         block_order(u64::MAX, u64::MAX, u64::MAX, 6),
         [5, 0, 3, 2, 4, 1]
     );
+    assert_eq!(run_order(42, 3, 10), [8, 0, 9, 6, 1, 5, 4, 2, 3, 7]);
+    assert_eq!(run_order(u64::MAX, u64::MAX, 6), [4, 0, 2, 1, 5, 3]);
 }
 
 /// A window of blocks with `unread` records.

@@ -31,6 +31,10 @@ impl Batch {
         }
     }
 
+    pub(crate) fn set_rows(&mut self, rows: usize) {
+        self.rows = rows;
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.rows

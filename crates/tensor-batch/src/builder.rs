@@ -111,6 +111,12 @@ impl BatchBuilder {
         if self.columns.is_empty() {
             self.columns = self.recycler.take(&self.spec, &mut counted);
         }
+        for (spec, column) in self.spec.columns().iter().zip(&mut self.columns) {
+            if let Placement::Written { row_len } = spec.placement() {
+                let len = rows * row_len;
+                each_values!(&mut column.values, buffer => buffer.set_len(len), _strings => ());
+            }
+        }
 
         let bytes = self.columns.iter().map(ColumnData::capacity_bytes).sum();
         let mut first_row = 0;
@@ -137,8 +143,6 @@ impl BatchBuilder {
                 }
                 continue;
             };
-            let len = rows * row_len;
-            each_values!(&mut column.values, buffer => buffer.set_len(len), _strings => ());
             let lens = run_rows.iter().map(|rows| rows * row_len);
             Slot::split(&mut column.values, lens, |run, slot| slots[run].push(slot));
         }

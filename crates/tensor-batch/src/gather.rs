@@ -26,27 +26,17 @@ pub(crate) enum Copy<'a> {
 impl<'a> GatherTask<'a> {
     /// Runs the task.
     pub fn run(self) {
-        for copy in self.copies {
-            match copy {
-                Copy::Bytes(to, from) => to.copy_from_slice(from),
-                Copy::Offsets(to, from, base) => {
-                    for (to, from) in to.iter_mut().zip(from) {
-                        *to = base + from;
-                    }
-                }
-                Copy::Pad(pad) => pad.run(),
-            }
-        }
+        self.copies.into_iter().for_each(Copy::run);
     }
 
     /// Number of bytes that the task writes.
     pub fn bytes(&self) -> usize {
-        let copies = self.copies.iter().map(|copy| match copy {
-            Copy::Bytes(to, _) => to.len(),
-            Copy::Offsets(to, ..) => size_of_val(*to),
-            Copy::Pad(pad) => pad.bytes(),
-        });
-        copies.sum()
+        self.copies.iter().map(Copy::bytes).sum()
+    }
+
+    /// The parts of the task, which are independent, too.
+    pub(crate) fn into_copies(self) -> impl Iterator<Item = Copy<'a>> {
+        self.copies.into_iter()
     }
 
     pub(crate) fn pad(&mut self, pad: Pad<'a>) {
@@ -63,6 +53,28 @@ impl<'a> GatherTask<'a> {
             let to = carve(rest, from.len());
             let (to, from) = (bytemuck::cast_slice_mut(to), bytemuck::cast_slice(from));
             self.copies.push(Copy::Bytes(to, from));
+        }
+    }
+}
+
+impl Copy<'_> {
+    pub(crate) fn run(self) {
+        match self {
+            Copy::Bytes(to, from) => to.copy_from_slice(from),
+            Copy::Offsets(to, from, base) => {
+                for (to, from) in to.iter_mut().zip(from) {
+                    *to = base + from;
+                }
+            }
+            Copy::Pad(pad) => pad.run(),
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Copy::Bytes(to, _) => to.len(),
+            Copy::Offsets(to, ..) => size_of_val(*to),
+            Copy::Pad(pad) => pad.bytes(),
         }
     }
 }

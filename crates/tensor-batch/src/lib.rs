@@ -8,6 +8,7 @@ mod builder;
 mod dtype;
 mod error;
 mod gather;
+mod out;
 mod owned;
 mod owned_slots;
 mod pad;
@@ -21,6 +22,7 @@ mod spec;
 mod strings;
 mod values;
 mod views;
+mod zero_rows;
 
 pub use agree::{Disagreement, RowShape};
 pub use batch::{Batch, Column, DenseTensor, RaggedSparseTensor, RaggedTensor, SparseTensor};
@@ -30,6 +32,8 @@ pub use dtype::DType;
 pub use error::{SpecError, SpecErrorKind, TensorForm, ViewError, ViewErrorKind};
 pub use gather::GatherTask;
 pub use half;
+#[doc(hidden)]
+pub use out::Out;
 pub use owned::{ColumnMut, OwnedColumn, ValuesMut};
 pub use owned_slots::{OwnedGatherTasks, OwnedRowSlots};
 pub use recycle::{KeepMemory, Kept};
@@ -40,5 +44,6 @@ pub use spec::{BatchSpec, ColumnKind, ColumnSpec, Layout, MAX_RANK, UNKNOWN};
 pub use strings::{SHORT_STRING, Strings};
 pub use values::{Element, Values};
 pub use views::{RaggedSparseView, RaggedView, SparseView, ViewAs};
+pub use zero_rows::ZeroRows;
 
 use recycle::Recycler;

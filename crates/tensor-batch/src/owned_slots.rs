@@ -13,6 +13,7 @@ use std::sync::Arc;
 #[cfg(all(test, loom))]
 use models::Arc;
 
+use crate::gather::Copy;
 use crate::{BatchBuilder, GatherTask, RowSlots};
 
 /// The slots of one run of a batch, which keep the batch's builder together with the slots of the
@@ -38,9 +39,9 @@ use crate::{BatchBuilder, GatherTask, RowSlots};
 /// ```
 pub struct OwnedRowSlots(Part<RowSlots<'static>>);
 
-/// Gather tasks that keep the batch's builder together with the other tasks. The last of them returns
-/// the builder.
-pub struct OwnedGatherTasks(Part<Vec<GatherTask<'static>>>);
+/// Parts of gather tasks that keep the batch's builder together with the other parts. The last of them
+/// returns the builder.
+pub struct OwnedGatherTasks(Part<Vec<Copy<'static>>>);
 
 /// What borrows from a builder, and a share of the builder.
 struct Part<T, B = BatchBuilder> {
@@ -66,16 +67,17 @@ impl BatchBuilder {
     }
 
     /// As [`gather`](Self::gather), with tasks that own the builder: at least one, so that the last
-    /// returns it. Together they copy about `bytes` bytes each.
+    /// returns it. Each copies about `bytes` bytes: of several columns, or of a part of one.
     ///
     /// # Panics
     /// As [`gather`](Self::gather).
     pub fn into_gather(self, bytes: usize) -> Vec<OwnedGatherTasks> {
         let tasks = Part::of(self, |builder| {
             let (mut parts, mut part, mut sum) = (Vec::new(), Vec::new(), 0);
-            for task in builder.gather() {
-                sum += task.bytes();
-                part.push(task);
+            let tasks = builder.gather().into_iter();
+            for copy in tasks.flat_map(GatherTask::into_copies) {
+                sum += copy.bytes();
+                part.push(copy);
                 if sum >= bytes {
                     parts.push(std::mem::take(&mut part));
                     sum = 0;
@@ -120,9 +122,8 @@ impl OwnedRowSlots {
 impl OwnedGatherTasks {
     /// Runs the tasks. Returns the builder if all others of the batch have run.
     pub fn run(mut self) -> Option<BatchBuilder> {
-        for task in std::mem::take(&mut *self.0.value) {
-            task.run();
-        }
+        let copies = std::mem::take(&mut *self.0.value);
+        copies.into_iter().for_each(Copy::run);
         self.0.end()
     }
 }

@@ -134,6 +134,15 @@ impl<'a> RowSlots<'a> {
         used <= self.most_bytes
     }
 
+    /// Takes the slot of column `at` out, for values that another than the decoder knows. The columns after
+    /// it move up, so that a decoder of the other columns finds its own.
+    ///
+    /// # Panics
+    /// If there is no such column.
+    pub fn take_column(&mut self, at: usize) -> Slot<'a> {
+        self.columns.remove(at)
+    }
+
     /// The slot of each column, in the order of the batch's columns.
     #[inline]
     pub fn columns(&mut self) -> &mut [Slot<'a>] {

@@ -4,6 +4,7 @@
 //! Nothing here needs libFuzzer. A test of the crate `atds` also checks the properties, on the
 //! seeds and on inputs that fuzzing found.
 
+mod btable;
 mod decompress;
 mod expression;
 mod filter;
@@ -15,6 +16,7 @@ mod pipeline;
 mod plan;
 mod resolver;
 mod schema;
+mod tfrecord;
 mod varints;
 
 use atds_codec::Codec;
@@ -158,8 +160,22 @@ pub const PIPELINE: Property = Property::new("pipeline", DECODED, pipeline::any_
 pub const PIPELINE_DAMAGED: Property =
     Property::new("pipeline_damaged", DECODED, pipeline::damaged_file);
 
+/// All readers of a table say what their slow twin says, in any pieces; a good table is written again as it was.
+pub const BTABLE_READ: Property = Property::new("btable_read", FRAMED, btable::read);
+
+/// All writers write a table as their slow twin does, and it is read again.
+pub const BTABLE_WRITE: Property = Property::new("btable_write", FRAMED, btable::write);
+
+/// A TFRecord file gives the same blocks and errors for all ways to cut it, framed and listed, after
+/// damage too, and each byte is told of once.
+pub const TFRECORD_FRAMING: Property = Property::new("tfrecord_framing", FRAMED, tfrecord::framing);
+
+/// An `Example` or `SequenceExample` of any form becomes the rows that `prost` and a slow decoder make of
+/// it. Inferred features read the records that they were inferred from.
+pub const EXAMPLE_TWIN: Property = Property::new("example_twin", DECODED, tfrecord::examples);
+
 /// All properties.
-pub const ALL: [Property; 17] = [
+pub const ALL: [Property; 21] = [
     HEADER,
     FRAMER_CHUNKED,
     INDEX_VS_FRAMER,
@@ -177,4 +193,8 @@ pub const ALL: [Property; 17] = [
     VARINTS,
     PIPELINE,
     PIPELINE_DAMAGED,
+    BTABLE_READ,
+    BTABLE_WRITE,
+    TFRECORD_FRAMING,
+    EXAMPLE_TWIN,
 ];

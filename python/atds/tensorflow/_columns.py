@@ -23,14 +23,21 @@ class Columns:
     A dense column is one tensor. A column of coordinates is three: its indices, values and dense
     shape. A ragged column is its values and row splits.
 
+    Args:
+        features: The features.
+        mask: The name of the column that says which rows damage has cost; None if there is none.
+
     Raises:
         FeatureError: Features are invalid, or TensorFlow cannot represent a column.
     """
 
-    def __init__(self, features: Mapping[str, Feature]) -> None:
+    def __init__(self, features: Mapping[str, Feature], mask: str | None = None) -> None:
         self._columns = [
             _Column.of(*column) for column in _native.spec_of_features(to_json(features))
         ]
+        if mask is not None:
+            self._columns.append(_Column(mask, tf.bool, "dense", ()))
+            self._columns.sort(key=lambda column: column.name)
 
     def flat(self, batch_size: int | None = None) -> list[Any]:
         """The ``tf.TensorSpec`` of each tensor of each column.

@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from atds import _native
 from atds._options import AUTOTUNE
 from atds.dataset import Dataset
-from atds.errors import Error
+from atds.errors import Error, OptionError
 from atds.feature_sets import parse_features
 from atds.files import look_up, refuse
 from atds.options import PipelineOptions, checked, spelled_out
@@ -94,7 +94,7 @@ class ATDSDataset(Wrapped):
         seed: int | None = None,
         **options: Unpack[PipelineOptions],
     ) -> None:
-        epochs = _Epochs(parse_features(features), checked(PipelineOptions, options))
+        config = checked(PipelineOptions, options)
         arguments = [
             _arguments.names(filenames),
             _arguments.integer("batch_size", batch_size, 1, least=1),
@@ -104,14 +104,16 @@ class ATDSDataset(Wrapped):
             _arguments.integer("num_parallel_calls", num_parallel_calls, 1, 1, autotune=True),
             tf.constant(_seed(seed), tf.int64),
         ]
+        # The number of rows is known only if no batch is smaller.
+        always = tf.get_static_value(arguments[2])
+        epochs = _Epochs(parse_features(features), config, _mask(config, always))
+        self._epochs = epochs
         count = epochs.count([tf.get_static_value(argument) for argument in arguments])
         specs = epochs.columns.flat()
         if count:
             flat = from_counted_iterators(epochs.begin, arguments, specs, count)
         else:
             flat = from_iterators(epochs.begin, arguments, specs)
-        # The number of rows is known only if no batch is smaller.
-        always = tf.get_static_value(arguments[2])
         rows = tf.get_static_value(arguments[1]) if always else None
         rows = None if rows is None else int(rows)
         self._element_spec = epochs.columns.element_spec(rows)
@@ -122,16 +124,54 @@ class ATDSDataset(Wrapped):
         """The ``tf.TypeSpec`` of each feature by name."""
         return self._element_spec
 
+    def skipped(self) -> list[dict[str, Any]]:
+        """The damage that the iteration begun last has left out until now, after the files that were
+        left out as a whole, as in :meth:`atds.Dataset.skipped`. Data sets that ``prefetch``, ``map``
+        and others make of this one have no such method: ask this one.
 
-#: The files of an epoch, and their schemas.
-_Checked: TypeAlias = "tuple[list[str], list[tuple[int, str]]]"
+        >>> from atds.tensorflow import ATDSDataset, DenseFeature
+        >>> features = {"d0": DenseFeature([8], "float32")}
+        >>> dataset = ATDSDataset("clicks", 64, features, on_error="skip_block")
+        >>> for batch in dataset.prefetch(1):
+        ...     pass
+        >>> dataset.skipped()
+        []
+        """
+        return self._epochs.skipped()
+
+
+def _mask(config: dict[str, Any], drop_remainder: Any) -> str | None:
+    """The column that is false for rows that damage has cost, if batches keep their shape."""
+    if config["on_error"] != "skip_block":
+        return None
+    if drop_remainder is None:
+        raise _arguments.invalid(
+            "drop_remainder is a tensor of a graph, and on_error='skip_block' needs its value: with it "
+            "batches have another column"
+        )
+    return str(config["skip_mask"]) if drop_remainder else None
+
+
+class _Checked(NamedTuple):
+    """What a data set has found of its files, for the next epoch."""
+
+    #: The files before any were left out.
+    given: list[str]
+    files: list[str]
+    schemas: list[tuple[int, str]]
+    skipped_files: list[str]
 
 
 class _Epochs:
     """Begins an epoch for each iterator."""
 
-    def __init__(self, features: Mapping[str, Any], options: dict[str, Any]) -> None:
-        self.columns = Columns(features)
+    def __init__(
+        self, features: Mapping[str, Any], options: dict[str, Any], mask: str | None
+    ) -> None:
+        if mask in features:
+            raise OptionError(f"skip_mask is '{mask}', which is a feature: give another name")
+        self.columns = Columns(features, mask)
+        self._latest: Dataset | None = None
         self._recursive = options.pop("recursive")
         # The files whose records were counted.
         self._counted: list[str] | None = None
@@ -154,9 +194,15 @@ class _Epochs:
         try:
             found = self._look_up(arguments[0])
             paths = found.paths()
-            if found.read_once() or any(map(_is_packed, paths)):
+            if found.read_once():
                 return None
-            number = len(self._dataset(paths, *arguments[1:]))
+            skips_files = self._options["on_error"] == "skip_file"
+            if not skips_files and any(map(_is_packed, paths)):
+                return None
+            dataset = self._dataset(paths, *arguments[1:])
+            if skips_files and any(map(_is_packed, dataset.filenames)):
+                return None
+            number = len(dataset)
         except (Error, OSError):
             # The first iteration raises this error.
             return None
@@ -184,10 +230,17 @@ class _Epochs:
             seed,
         )
         dataset.set_epoch(next(self._numbers))
+        self._latest = dataset
         return self._arrays(dataset)
 
+    def skipped(self) -> list[dict[str, Any]]:
+        """What the iteration begun last has left out."""
+        return [] if self._latest is None else self._latest.skipped()
+
     def _look_up(self, filenames: np.ndarray[Any, Any]) -> _native.Files:
-        return look_up([os.fsdecode(name) for name in filenames], self._recursive)
+        return look_up(
+            [os.fsdecode(name) for name in filenames], self._recursive, self._options["format"]
+        )
 
     def _found(self, filenames: np.ndarray[Any, Any]) -> list[str]:
         """The files of an iteration."""
@@ -224,7 +277,7 @@ class _Epochs:
             seed=int(seed) if seed >= 0 else None,
             **self._options,
         )
-        self._checked = dataset._files, dataset._schemas
+        self._checked = dataset.found()
         return dataset
 
     def _arrays(self, dataset: Dataset) -> Iterator[Arrays]:
@@ -239,14 +292,28 @@ class _Epochs:
 class _Epoch(Dataset):
     """A data set that does not check the files again if they are those of the previous epoch."""
 
-    def __init__(self, checked: _Checked | None, *args: Any, **kwargs: Any) -> None:
-        self._checked = checked
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self, checked: _Checked | None, filenames: list[str], *args: Any, **kwargs: Any
+    ) -> None:
+        self._given = filenames
+        self._checked = checked if checked is not None and checked.given == filenames else None
+        super().__init__(filenames, *args, **kwargs)
+
+    def found(self) -> _Checked:
+        return _Checked(self._given, self._files, self._schemas, self._skipped_files)
+
+    def _leave_out_files(self, features: str | None) -> None:
+        if self._checked is None:
+            super()._leave_out_files(features)
+            return
+        self._inputs = self._look_up(self._checked.files)
+        self._skipped_files = self._checked.skipped_files
+        self._config["on_error"] = "raise"
 
     def _file_schemas(self) -> _native.FileSchemas:
-        if self._checked is None or self._checked[0] != self._files:
+        if self._checked is None:
             return super()._file_schemas()
-        return _native.FileSchemas.of(self._checked[1])
+        return _native.FileSchemas.of(self._checked.schemas)
 
 
 def _is_packed(path: str) -> bool:

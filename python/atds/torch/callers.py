@@ -126,6 +126,9 @@ def _let_through(shard: Any, method: str) -> tuple[int, int] | None:
         rank = (shard.process_index, shard.num_processes)
         setattr(shard, _RANK, rank)
         shard.process_index, shard.num_processes, shard.batch_size = 0, 1, 1
+        # Otherwise a StatefulDataLoader would skip batches of the first epoch to go on in any.
+        shard.state_dict = shard.dataset.state_dict
+        shard.load_state_dict = shard.dataset.load_state_dict
     return rank
 
 

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import logging
-import os
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from torch.utils.data import IterableDataset, get_worker_info
 
 import atds
-from atds import _native, _options
-from atds.errors import FeatureError, OptionError
+from atds import _native, _options, states
+from atds.errors import OptionError, StateError
 from atds.feature_sets import parse_features, without_strings
 from atds.files import Files, look_up, refuse
-from atds.options import DatasetOptions, checked, spelled_out
-from atds.specs import ArraySpec
-from atds.torch import callers, ranks
+from atds.options import DatasetOptions, checked, orders_files, spelled_out
+from atds.torch import callers, checks, places, ranks
 from atds.torch.batch import Batch
 from atds.torch.batches import Batches
 from atds.torch.callers import Caller, Dispatcher
-from atds.torch.epochs import MAX_WORKERS, Epochs
+from atds.torch.epochs import Epochs
 from atds.torch.packing import is_pinning_possible
+from atds.torch.places import Place, Start
 from atds.torch.shares import (
     Share,
     Uneven,
@@ -40,12 +39,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
 _LOG = logging.getLogger("atds")
-
-#: Advice for switching off Accelerate's dispatcher.
-_NO_DISPATCH = (
-    "give Accelerator dataloader_config=DataLoaderConfiguration(dispatch_batches=False), or "
-    "TrainingArguments accelerator_config={'dispatch_batches': False}"
-)
 
 
 class _Arrays(atds.Dataset):
@@ -157,7 +150,7 @@ class Dataset(IterableDataset[Batch]):
     ) -> None:
         self._seed_is_given = options.get("seed") is not None
         options = checked(DatasetOptions, options)
-        found = look_up(filenames, options.pop("recursive"))
+        found = look_up(filenames, options.pop("recursive"), options["format"])
         refuse(found, "ranks and workers share records that are counted first; use atds.Dataset")
         files = found.paths()
 
@@ -170,6 +163,7 @@ class Dataset(IterableDataset[Batch]):
             self._dataset = inferred._with_features(torch_features(kept, sparse))
         else:
             self._dataset = dataset(torch_features(parse_features(features), sparse))
+        self._dataset._seed_is_given = self._seed_is_given
         self._rank = ranks.given(rank, world_size)
         self._uneven = check_uneven(uneven)
         self._mask = self._checked_mask(mask)
@@ -177,10 +171,16 @@ class Dataset(IterableDataset[Batch]):
         converters(self._dataset.element_spec)
         self._file_records = self._dataset._here.file_records()
         self._epochs = Epochs()
+        #: The next epoch, as far as this process knows: workers go on, too.
+        self._known_epoch = 0
+        #: The state that the next iteration goes on from.
+        self._loaded: dict[str, Any] | None = None
         # The rank and the caller in the process that pickled this data set.
         self._pickled_rank: tuple[int, int] | None = None
         self._pickled_dispatcher: Dispatcher | None = None
         self._shares: dict[tuple[int, int] | Dispatcher, Share] = {}
+        #: The latest share in what others have left, by rank, number of ranks, epoch and records.
+        self._rests: dict[tuple[int, int, int, int], Share] = {}
         self._is_launcher_told = False
         self._begin()
         if self._rank is not None or ranks.distributed() is not None:
@@ -189,10 +189,12 @@ class Dataset(IterableDataset[Batch]):
     def _begin(self) -> None:
         """Initialises the state that is not configuration."""
         self._limited: _native.Dataset | None = None
-        self._latest: _native.StatsHandle | None = None
+        self._latest: Place | None = None
+        self._running: list[Place] = []
 
     def _checked_mask(self, mask: str) -> str:
-        if self._uneven == "pad" and mask in self._dataset.element_spec:
+        is_skip_mask = mask == self._dataset.skip_mask
+        if self._uneven == "pad" and mask in self._dataset.element_spec and not is_skip_mask:
             raise OptionError(f"mask is '{mask}', which is a column already: give another name")
         return mask
 
@@ -206,28 +208,94 @@ class Dataset(IterableDataset[Batch]):
             FeatureError: A dispatcher cannot split a feature.
         """
         caller = self._caller()
-        self._check(caller)
-        share = self._share_of(caller)
-        worker, workers = self._worker()
-        if caller.dispatcher is not None and caller.dispatcher.rank > 0:
-            part = WorkerShare((0, 0), 0, 0, 0)
-        else:
-            part = worker_share(share, self._dataset.batch_size, worker, workers)
+        checks.check_caller(caller, self._rank, self._uneven, self._dataset)
+        worker, workers = checks.worker(self._pin_memory)
         self._tell_launcher(caller, worker)
-        epochs = self._dataset.epochs
-        first = self._epochs.begin(self._rank_of_process(), worker, workers, epochs)
-        readers = 1 if caller.dispatcher is not None else _options.ranks_of_machine()
-        native = self._of_process(workers * readers)
-        own = native.slice(*part.records, self._file_records, rank=share.rank, worker=worker)
-        batches = own.epochs(first, epochs)
-        self._latest = batches.stats_handle()
+        own, part = self._own(caller)
+        start = self._start(own, part)
         padding = None
-        if part.padding:
+        if self._uneven == "pad":
             records = min(self._dataset.batch_size, self.num_records)
+            native = self._native_of(caller)
             padding = native.slice(0, records, self._file_records, rank=0, worker=0)
         mask = self._mask if self._uneven == "pad" else None
         make = converters(self._dataset.element_spec)
-        return Batches(batches, part, epochs, make, padding, mask, self._pin_memory)
+        rank = self._rank_of_process()
+
+        def moved(epoch: int) -> None:
+            self._epochs.put(rank, worker, workers, epoch)
+            self._known_epoch = epoch
+
+        def resume(state: Mapping[str, Any]) -> Start:
+            seed = None if self._seed_is_given else states.seed_of(state)
+            return self._resume(own if seed is None else own.with_seed(seed), part, state)
+
+        batches = Batches(start, resume, moved, make, padding, mask, self._pin_memory)
+        self._latest = batches.place
+        self._running = [place for place in self._running if place.is_running()]
+        self._running.append(self._latest)
+        return batches
+
+    def _own(self, caller: Caller) -> tuple[_native.Dataset, WorkerShare]:
+        """The records of this worker of this rank in each epoch, and its part of the batches."""
+        share = self._share_of(caller)
+        worker, workers = checks.worker(self._pin_memory)
+        native = self._native_of(caller)
+        part = worker_share(share, self._dataset.batch_size, worker, workers)
+        if caller.dispatcher is None:
+            world = (share.world_size, workers, self._uneven)
+            return native.share(world, share.rank, worker, self._file_records), part
+        if caller.dispatcher.rank > 0:
+            part = WorkerShare((0, 0), 0, 0, 0)
+        own = native.slice(*part.records, self._file_records, rank=share.rank, worker=worker)
+        return own, part
+
+    def _native_of(self, caller: Caller) -> _native.Dataset:
+        """The native data set for this worker."""
+        readers = 1 if caller.dispatcher is not None else _options.ranks_of_machine()
+        return self._of_process(checks.worker(self._pin_memory)[1] * readers)
+
+    def _start(self, own: _native.Dataset, part: WorkerShare) -> Start:
+        """Where the next iteration begins."""
+        worker, workers = checks.worker(self._pin_memory)
+        rank, epochs = self._rank_of_process(), self._dataset.epochs
+        loaded = self._loaded
+        if loaded is not None and self._epochs.next(rank, worker) != loaded["epoch"]:
+            # Another process has gone on from it: this is a copy of the data set that has loaded it.
+            loaded = None
+        if loaded is None:
+            first = self._epochs.begin(rank, worker, workers, epochs)
+            start = Start(own, first, 0, first + epochs, part, part)
+        else:
+            # A worker may be another process than that which has loaded it.
+            start = self._resume(own, part, loaded)
+            self._epochs.put(rank, worker, workers, start.until)
+        self._loaded = None
+        self._known_epoch = start.until
+        return start
+
+    def _resume(self, own: _native.Dataset, part: WorkerShare, state: Mapping[str, Any]) -> Start:
+        """Where an iteration goes on from a state."""
+        rest, (epoch, given, until) = places.rest(own, state)
+        left = rest.records_left()
+        first = part
+        if left is not None:
+            share = self._rest_share(epoch, left)
+            first = worker_share(share, self._dataset.batch_size, *checks.worker(self._pin_memory))
+        return Start(rest, epoch, given, until, first, part)
+
+    def _rest_share(self, epoch: int, records: int) -> Share:
+        """The share of this rank in the records that others have left of an epoch."""
+        rank, world_size = self._rank_of(self._caller())
+        key = (rank, world_size, epoch, records)
+        known = self._rests.get(key)
+        if known is None:
+            known = self._share_of_records(records, rank, world_size)
+            self._rests = {key: known}
+            said = report(known, self._uneven)
+            if said is not None and checks.is_first_worker():
+                _LOG.warning("rank %d, the rest of epoch %d: %s", rank, epoch, said)
+        return known
 
     def _caller(self) -> Caller:
         """The loader that reads this data set. A method of the data set must call this."""
@@ -235,43 +303,6 @@ class Dataset(IterableDataset[Batch]):
         if found.dispatcher is None and self._pickled_dispatcher is not None:
             return dataclasses.replace(found, dispatcher=self._pickled_dispatcher)
         return found
-
-    def _check(self, caller: Caller) -> None:
-        """Raises an error for a caller that joins batches, or would read records twice or not at
-        all."""
-        if caller.collates:
-            raise OptionError(_collates())
-        if caller.splitter is not None and self._rank is None:
-            raise OptionError(
-                f"{caller.splitter} splits the batches among ranks, but the data set has already "
-                "split the records among them, so that some would be lost: give the data set "
-                "itself to a DataLoader; or give it rank=0, world_size=1, so that each rank reads all "
-                "records"
-            )
-        if caller.dispatcher is None:
-            return
-        if self._rank is not None and self._rank[1] > 1:
-            raise OptionError(
-                f"rank={self._rank[0]}, world_size={self._rank[1]} would lose records, because "
-                f"Accelerate's dispatcher reads on rank 0 alone: leave both out, or {_NO_DISPATCH}"
-            )
-        if self._dataset.epochs > 1:
-            raise OptionError(
-                f"epochs={self._dataset.epochs} is not possible with Accelerate's dispatcher, which "
-                f"joins batches and would join those of two epochs: leave it out, or {_NO_DISPATCH}"
-            )
-        if self._uneven != "drop":
-            raise OptionError(
-                f"uneven={self._uneven!r} is not possible with Accelerate's dispatcher, which "
-                f"gives all ranks the same number of records: leave it out, or {_NO_DISPATCH}"
-            )
-        for name, spec in self._dataset.element_spec.items():
-            if not isinstance(spec, ArraySpec) or None in spec.shape[1:]:
-                raise FeatureError(
-                    f"feature '{name}' cannot be split by Accelerate's dispatcher, which takes "
-                    f"dense features of a fixed shape alone: {_NO_DISPATCH}, so that each rank "
-                    "reads its own records"
-                )
 
     def _tell_launcher(self, caller: Caller, worker: int) -> None:
         """Warns once if the rank comes from environment variables alone."""
@@ -286,27 +317,12 @@ class Dataset(IterableDataset[Batch]):
                 *known,
             )
 
-    def _worker(self) -> tuple[int, int]:
-        """The number of this worker process, and the number of workers."""
-        info = get_worker_info()
-        if info is None:
-            return 0, 1
-        if self._pin_memory:
-            raise OptionError(
-                "pin_memory=True is not possible in a worker process, which cannot pin memory of the "
-                "training process: use atds.torch.loader, or give pin_memory=True to the DataLoader "
-                "instead"
-            )
-        if info.num_workers > MAX_WORKERS:
-            raise OptionError(f"num_workers must be at most {MAX_WORKERS}")
-        return info.id, info.num_workers
-
     def _of_process(self, processes: int) -> _native.Dataset:
         """The native data set for this process, if ``processes`` processes share the cores."""
         if processes == 1:
             return self._dataset._here
         if self._limited is None or not self._limited.is_here():
-            threads = max(1, _cores() // processes)
+            threads = max(1, checks.cores() // processes)
             self._limited = self._dataset._make(self._dataset._features, threads, processes)
         return self._limited
 
@@ -319,12 +335,18 @@ class Dataset(IterableDataset[Batch]):
     def share(self) -> Share:
         """The share of this rank in each epoch, with the records and batches that are dropped or
         added so that all ranks have the same number of batches. Records that Accelerate's
-        dispatcher drops are only logged.
+        dispatcher drops are only logged. Between :meth:`load_state_dict` of merged states and the
+        iteration that goes on with them, it is the share in what was left of the epoch.
 
         Raises:
             OptionError: Several ranks shuffle files or blocks without a seed.
         """
-        return self._share_of(Caller())
+        share, loaded = self._share_of(Caller()), self._loaded
+        if loaded is None or self._epochs.next(self._rank_of_process()) != loaded["epoch"]:
+            return share
+        rest, _ = places.rest(self._own(Caller())[0], loaded)
+        left = rest.records_left()
+        return share if left is None else self._rest_share(loaded["epoch"], left)
 
     def _share_of(self, caller: Caller) -> Share:
         key = caller.dispatcher or self._rank_of(caller)
@@ -347,25 +369,22 @@ class Dataset(IterableDataset[Batch]):
 
     def _of_rank(self, rank: int, world_size: int) -> Share:
         config = self._dataset._config
-        shuffled = config["shuffle_files"] or config["shuffle_blocks"]
+        shuffled = orders_files(config)
         if world_size > 1 and shuffled and not self._seed_is_given:
             raise OptionError(
                 "seed must be given where several ranks shuffle files or blocks, and be the same "
                 "on all of them: in different orders, some records would be read twice and "
                 "others never"
             )
-        found = rank_share(
-            self.num_records,
-            self._dataset.batch_size,
-            self._dataset.drop_remainder,
-            rank,
-            world_size,
-            self._uneven,
-        )
+        found = self._share_of_records(self.num_records, rank, world_size)
         said = report(found, self._uneven)
-        if said is not None and _is_first_worker():
+        if said is not None and checks.is_first_worker():
             _LOG.warning("rank %d: %s", rank, said)
         return found
+
+    def _share_of_records(self, records: int, rank: int, world_size: int) -> Share:
+        batch_size, drop_remainder = self._dataset.batch_size, self._dataset.drop_remainder
+        return rank_share(records, batch_size, drop_remainder, rank, world_size, self._uneven)
 
     def _dispatched(self, dispatcher: Dispatcher) -> Share:
         found = dispatched_share(
@@ -374,7 +393,7 @@ class Dataset(IterableDataset[Batch]):
             self._dataset.drop_remainder,
             dispatcher,
         )
-        if found.dropped_records and dispatcher.rank == 0 and _is_first_worker():
+        if found.dropped_records and dispatcher.rank == 0 and checks.is_first_worker():
             _LOG.warning(
                 "%d of %d records are dropped, so that Accelerate's dispatcher gives %d ranks the "
                 "same number",
@@ -415,25 +434,131 @@ class Dataset(IterableDataset[Batch]):
         """Sets the number of the next epoch, in this process and all its workers, including
         persistent ones. Seed and epoch fix the order.
 
-        Accelerate's loaders call it before each epoch, with the number of the epoch.
+        Accelerate's loaders call it before each epoch, with the number of the epoch. They count from 0
+        again when a run goes on: if the epoch of a state is a later one than what is set before it goes
+        on, what is set from then on counts from there.
         """
         # All ranks call this before an epoch. If only rank 0 failed, the others would wait forever.
-        self._check(self._caller())
-        self._epochs.set_next(self._rank_of_process(), _options.whole("epoch", epoch, 0))
+        checks.check_caller(self._caller(), self._rank, self._uneven, self._dataset)
+        rank, loaded = self._rank_of_process(), self._loaded
+        self._epochs.set_next(rank, _options.whole("epoch", epoch, 0))
+        if loaded is not None and self._epochs.next(rank) < loaded["epoch"]:
+            self._epochs.load(rank, *checks.worker(self._pin_memory), loaded["epoch"])
+        self._known_epoch = epoch = self._epochs.next(rank)
+        if loaded is not None and loaded["epoch"] != epoch:
+            self._loaded = None
+            states.give_up(loaded, epoch, len(self) // self._dataset.epochs)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the latest iteration in this process is, after the last batch that it has yielded: a
+        small dict of numbers and texts of this worker of this rank, see
+        :meth:`atds.Dataset.state_dict`. Each rank saves its own.
+
+        torchdata's ``StatefulDataLoader`` calls it, in each worker, for the state of all workers
+        together. Without workers, a ``DataLoader`` needs no more than this method and
+        :meth:`load_state_dict`.
+
+        >>> def loader():
+        ...     features = {"s_label": atds.DenseFeature([], "int32")}
+        ...     return atds.torch.loader(atds.torch.Dataset("clicks/*.avro", 64, features))
+        >>> all_labels = [batch["s_label"].tolist() for batch in loader()]
+        >>> first = loader()
+        >>> for batch in first:
+        ...     state = first.dataset.state_dict()
+        ...     break
+        >>> second = loader()
+        >>> second.dataset.load_state_dict(state)
+        >>> [batch["s_label"].tolist() for batch in second] == all_labels[1:]
+        True
+
+        Raises:
+            StateError: The batches are in worker processes, or several iterators are in use.
+        """
+        self._refuse_workers()
+        if self._loaded is not None:
+            return copy.deepcopy(self._loaded)
+        if sum(place.is_running() for place in self._running) > 1:
+            raise StateError(
+                "several iterators of this data set are in use, and each is somewhere else: call "
+                "state_dict() of the iterator"
+            )
+        latest = self._latest
+        if latest is not None and latest.native.is_here():
+            state = latest.state_dict()
+            if state["epoch"] < state["until"]:
+                return state
+        epoch = self.epoch
+        own, _ = self._own(self._caller())
+        return own.state_at(epoch, 0, epoch + self._dataset.epochs)
+
+    def _refuse_workers(self) -> None:
+        """Raises an error in a process whose workers have begun: this data set is none of theirs."""
+        if get_worker_info() is not None:
+            return
+        if self._epochs.next(self._rank_of_process()) != self._known_epoch:
+            raise StateError(
+                "the iterators are in worker processes, each of them somewhere else: have a "
+                "torchdata.stateful_dataloader.StatefulDataLoader take and load states, which asks them, "
+                "or leave num_workers out"
+            )
+
+    def get_state(self) -> dict[str, Any]:
+        """As :meth:`state_dict`."""
+        return self.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Has the next iteration go on from a state of :meth:`state_dict`. Iterations after it begin at
+        the start of an epoch, as ever. Running iterators are left as they are. If no ``seed`` was
+        given, the data set takes that of the state.
+
+        Raises:
+            StateError: The state is of another rank or worker; otherwise as
+                :meth:`atds.Dataset.load_state_dict`. Another number of ranks or workers, or another
+                ``uneven``, goes on with the states of all, see :func:`atds.merge_states`.
+        """
+        self._refuse_workers()
+        before = self._dataset._seeded(state)
+        if before is not None:
+            self._limited = None
+        try:
+            start = self._resume(*self._own(self._caller()), state)
+        except BaseException:
+            self._dataset._unseeded(before)
+            self._limited = None if before is not None else self._limited
+            raise
+        worker, workers = checks.worker(self._pin_memory)
+        self._epochs.load(self._rank_of_process(), worker, workers, start.epoch)
+        self._known_epoch, self._latest = start.epoch, None
+        self._loaded = copy.deepcopy(dict(state)) if start.epoch < start.until else None
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """As :meth:`load_state_dict`."""
+        self.load_state_dict(state)
 
     def stats(self) -> dict[str, Any]:
         """Figures of the latest iteration in this process, as in :meth:`atds.Dataset.stats`.
         Figures of a worker's iterations are only in the worker."""
         latest = self._latest
-        return _native.no_stats() if latest is None or not latest.is_here() else latest.snapshot()
+        if latest is None or not latest.native.is_here():
+            return _native.no_stats()
+        return latest.native.snapshot()
+
+    def skipped(self) -> list[dict[str, Any]]:
+        """The damage that the latest iteration in this process has left out, as in
+        :meth:`atds.Dataset.skipped`. That of a worker's iterations is only in the worker:
+        ``skip_log`` has that of all."""
+        latest = self._latest
+        is_here = latest is not None and latest.native.is_here()
+        of_batches = latest.native.skipped() if latest is not None and is_here else []
+        return [*self._dataset.skipped(), *of_batches]
 
     def describe_waits(self) -> str:
         """What each thread of the latest iteration in this process does now, or waits for; see
         :meth:`atds.Dataset.describe_waits`."""
         latest = self._latest
-        if latest is None or not latest.is_here():
+        if latest is None or not latest.native.is_here():
             return "no iteration has begun"
-        return latest.describe_waits()
+        return latest.native.describe_waits()
 
     def close(self) -> None:
         """Ends the threads of this process that wait for the next epoch, as the end of a ``with``
@@ -450,7 +575,7 @@ class Dataset(IterableDataset[Batch]):
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
-        del state["_limited"], state["_latest"]
+        del state["_limited"], state["_latest"], state["_running"]
         # A process without torch.distributed, such as a worker, gets the rank of this process.
         state["_pickled_rank"] = self._pickled_rank or ranks.distributed()
         state["_pickled_dispatcher"] = self._caller().dispatcher
@@ -472,32 +597,3 @@ class Dataset(IterableDataset[Batch]):
             "atds.torch.Dataset",
             [("records", f"{self.num_records:,}"), ("rank", f"{rank} of {world_size}")],
         )
-
-
-def _collates() -> str:
-    """The error message for a ``DataLoader`` that would stack batches."""
-    said = (
-        "the data set yields whole batches, and this DataLoader's batch_size would stack "
-        "several of them: give it batch_size=None"
-    )
-    if "accelerate" in sys.modules:
-        said += ", and Accelerate no split_batches=True"
-    if "transformers" in sys.modules:
-        said += (
-            ". A Trainer of transformers makes its DataLoader with a batch_size: override its "
-            "get_train_dataloader to return DataLoader(self.train_dataset, batch_size=None), and "
-            "get_eval_dataloader likewise"
-        )
-    return said
-
-
-def _is_first_worker() -> bool:
-    info = get_worker_info()
-    return info is None or info.id == 0
-
-
-def _cores() -> int:
-    """The number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

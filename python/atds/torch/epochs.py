@@ -12,6 +12,11 @@ MAX_WORKERS = 512
 #: The maximum number of ranks of a machine.
 _MAX_RANKS = 256
 
+#: What there is for each worker of each rank: the next epoch; the epoch that was set since the last
+#: iteration began, or -1; what is added to epochs that are set, as long as each is the one after the
+#: last; the last that was set.
+_NEXT, _SET, _MORE, _LAST = range(4)
+
 
 class Epochs:
     """The number of the next epoch of each worker of each rank.
@@ -26,27 +31,47 @@ class Epochs:
     """
 
     def __init__(self) -> None:
-        self._next = torch.zeros((_MAX_RANKS, MAX_WORKERS), dtype=torch.int64).share_memory_()
+        # One tensor, since each that is shared is a file handle.
+        shape = (4, _MAX_RANKS, MAX_WORKERS)
+        self._numbers = torch.zeros(shape, dtype=torch.int64).share_memory_()
+        self._numbers[_SET] = self._numbers[_LAST] = -1
 
     def begin(self, rank: tuple[int, int], worker: int, workers: int, epochs: int) -> int:
         """Begins an iteration of some epochs in a worker of a rank: returns the number of the first,
         and adds theirs to the counter."""
-        epoch = int(self._next[rank[0] % _MAX_RANKS, worker])
-        self._next[_rows(rank), worker::workers] = epoch + epochs
+        epoch = int(self._numbers[_NEXT, rank[0] % _MAX_RANKS, worker])
+        self.put(rank, worker, workers, epoch + epochs)
         return epoch
 
-    def next(self, rank: tuple[int, int]) -> int:
-        """The next epoch of a rank."""
-        return int(self._next[rank[0] % _MAX_RANKS, 0])
+    def put(self, rank: tuple[int, int], worker: int, workers: int, epoch: int) -> None:
+        """Has the next iteration of a worker of a rank be of an epoch."""
+        self._numbers[_NEXT, _rows(rank), worker::workers] = epoch
+        self._numbers[_SET, _rows(rank), worker::workers] = -1
+
+    def load(self, rank: tuple[int, int], worker: int, workers: int, epoch: int) -> None:
+        """Has a worker of a rank go on in an epoch. A loop that has set another epoch before counts from
+        there: what it sets later is moved as far."""
+        was_set = int(self._numbers[_SET, rank[0] % _MAX_RANKS, worker])
+        if was_set >= 0:
+            self._numbers[_MORE, _rows(rank), worker::workers] = max(epoch - was_set, 0)
+        self.put(rank, worker, workers, epoch)
+
+    def next(self, rank: tuple[int, int], worker: int = 0) -> int:
+        """The next epoch of a worker of a rank."""
+        return int(self._numbers[_NEXT, rank[0] % _MAX_RANKS, worker])
 
     def set_next(self, rank: tuple[int, int], epoch: int) -> None:
         """Sets the next epoch of a rank and of all its workers."""
-        self._next[_rows(rank)] = epoch
+        rows = _rows(rank)
+        last = self._numbers[_LAST, rows]
+        self._numbers[_MORE, rows] *= (last == epoch) | (last + 1 == epoch)
+        self._numbers[_NEXT, rows] = self._numbers[_MORE, rows] + epoch
+        self._numbers[_SET, rows] = self._numbers[_LAST, rows] = epoch
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         # A pickled copy gets its own memory; a worker process shares it already.
-        self._next.share_memory_()
+        self._numbers.share_memory_()
 
 
 def _rows(rank: tuple[int, int]) -> int | slice:

@@ -18,8 +18,8 @@ from atds.torch.epochs import MAX_WORKERS
 #: Options of a `DataLoader` that cannot be given, each with the alternative.
 _OF_THE_DATASET = {
     "batch_size": "the data set makes batches: give it batch_size=",
-    "shuffle": "the data set shuffles: give it shuffle_buffer_size=, shuffle_files= or "
-    "shuffle_blocks=",
+    "shuffle": "the data set shuffles: give it shuffle_buffer_size=, shuffle='blocks', "
+    "shuffle_files= or shuffle_blocks=",
     "sampler": "the data set chooses the order: give it shuffle_buffer_size=, shuffle_files= or "
     "shuffle_blocks=, and rank= and world_size= for a part of the records",
     "batch_sampler": "the data set makes batches: give it batch_size=, and "

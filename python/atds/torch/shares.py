@@ -3,10 +3,10 @@ workers."""
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from atds import _native
 from atds.errors import OptionError
 from atds.torch.callers import Dispatcher
 
@@ -52,38 +52,37 @@ class WorkerShare:
     Attributes:
         records: The first record of the worker in the epoch, and the end of its records.
         made: The number of batches of its records.
-        batches: The number of batches that it yields; None for all.
+        taken: The number of these batches that it yields, the first ones.
         padding: The number of padding batches that it adds.
     """
 
     records: tuple[int, int]
     made: int
-    batches: int | None
+    taken: int
     padding: int
 
 
 def rank_share(
     records: int, batch_size: int, drop_remainder: bool, rank: int, world_size: int, uneven: Uneven
 ) -> Share:
-    """The share of a rank."""
-    bounds = [records * i // world_size for i in range(world_size + 1)]
-    counts = [end - start for start, end in itertools.pairwise(bounds)]
-    made = tuple(
-        count // batch_size if drop_remainder else -(-count // batch_size) for count in counts
-    )
-    own = made[rank]
-    batches = {"drop": min(made), "pad": max(made), "keep": own}[uneven]
-    most = min(made) if uneven == "drop" else max(made)
-    dropped = [
-        max(count - min(most, of_rank) * batch_size, 0)
-        for count, of_rank in zip(counts, made, strict=True)
+    """The share of a rank in ``records`` records."""
+    world = (world_size, 1, uneven)
+    shares = [
+        _native.rank_share(records, batch_size, drop_remainder, world, of_rank)
+        for of_rank in range(world_size)
     ]
+    dropped = [
+        max(end - start - (batches - padding) * batch_size, 0)
+        for (start, end), _, batches, padding in shares
+    ]
+    made = tuple(of_rank[1] for of_rank in shares)
+    bounds, _, batches, padding = shares[rank]
     return Share(
         rank=rank,
         world_size=world_size,
-        records=(bounds[rank], bounds[rank + 1]),
+        records=bounds,
         batches=batches,
-        padding=max(batches - own, 0),
+        padding=padding,
         rank_batches=made,
         dropped_records=dropped[rank],
         total_dropped_records=sum(dropped),
@@ -94,19 +93,9 @@ def rank_share(
 def worker_share(share: Share, batch_size: int, worker: int, workers: int) -> WorkerShare:
     """The share of one of a rank's workers. Workers have whole batches, so that the number of
     batches does not depend on the number of workers. The last worker has the remaining records."""
-    batches = share.batches - share.padding
-    first, last = batches * worker // workers, batches * (worker + 1) // workers
-    start, end = share.records
-    if worker < workers - 1:
-        records = (start + first * batch_size, start + last * batch_size)
-        return WorkerShare(records, last - first, None, 0)
     made = share.rank_batches[share.rank]
-    return WorkerShare(
-        (start + first * batch_size, end),
-        made - first,
-        last - first if batches < made else None,
-        share.padding,
-    )
+    of_rank = (share.records, made, share.batches, share.padding)
+    return WorkerShare(*_native.worker_share(of_rank, batch_size, worker, workers))
 
 
 def dispatched_share(

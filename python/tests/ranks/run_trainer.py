@@ -21,7 +21,7 @@ class Model(torch.nn.Module):
 
 
 class BatchTrainer(transformers.Trainer):
-    """A trainer that follows the advice of the error."""
+    """A trainer with plain loaders."""
 
     def get_train_dataloader(self) -> Any:
         workers = self.args.dataloader_num_workers
@@ -32,7 +32,7 @@ class BatchTrainer(transformers.Trainer):
 
 
 class PreparedTrainer(transformers.Trainer):
-    """A trainer with a loader that Accelerate wraps, like the Trainer's own loader."""
+    """A trainer that follows the advice of the error: its loader is wrapped by Accelerate."""
 
     def get_train_dataloader(self) -> Any:
         return self.accelerator.prepare(DataLoader(self.train_dataset, batch_size=None))

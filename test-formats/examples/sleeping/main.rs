@@ -36,7 +36,8 @@ struct Args {
     /// kept the machine busy
     #[arg(long, default_value_t = 0)]
     again: usize,
-    /// Fail if a case in order is below 0.9, or a shuffled one below 0.8
+    /// Fail if a case in order is below 0.9, or a shuffled one below 0.8, by more than the noise of a
+    /// machine with other work: 5 %
     #[arg(long)]
     check: bool,
     /// Compare the automatic number of threads with fixed ones instead. `--threads` are the numbers of
@@ -84,13 +85,20 @@ fn run(args: &Args) -> Result<bool, Box<dyn std::error::Error>> {
         println!("{}", report::line(&case, &figure));
         figures.push((case, figure));
     }
-    let failed = figures
-        .iter()
-        .filter(|(case, figure)| figure.worth < case.bound())
-        .count();
-    println!("{failed} of {} cases are below their bound.", figures.len());
+    let below = |share: f64| {
+        let below = figures
+            .iter()
+            .filter(|(case, figure)| figure.worth < share * case.bound());
+        below.count()
+    };
+    println!(
+        "{} of {} cases are below their bound, {} by more than 5 %.",
+        below(1.0),
+        figures.len(),
+        below(0.95)
+    );
     if let Some(path) = &args.json {
         std::fs::write(path, report::json(&figures)?)?;
     }
-    Ok(!args.check || failed == 0)
+    Ok(!args.check || below(0.95) == 0)
 }

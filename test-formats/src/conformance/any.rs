@@ -34,7 +34,7 @@ pub(super) fn any_options(suite: &Suite<'_>) -> Result<(), String> {
         if options.drop_remainder {
             cut_up.retain(|batch| batch.len() == options.batch_size);
         }
-        let mixes_files = options.shuffle_files || options.shuffle_blocks;
+        let mixes_files = options.shuffle_files || options.shuffle_blocks || options.shuffle_runs;
         if options.shuffle_buffer_size == 0 && !mixes_files {
             let expected = cut_up.repeat(epochs as usize);
             ensure!(outcome.batches == expected, "other batches, {of}");
@@ -62,7 +62,7 @@ pub(super) fn any_options(suite: &Suite<'_>) -> Result<(), String> {
     Ok(())
 }
 
-fn any_files(random: &mut Random) -> Vec<FileRows> {
+pub(super) fn any_files(random: &mut Random) -> Vec<FileRows> {
     let mut first = 0;
     let mut block = |random: &mut Random| {
         let len = random.below(30);
@@ -78,13 +78,15 @@ fn any_files(random: &mut Random) -> Vec<FileRows> {
 }
 
 /// Any options, and a number of epochs.
-fn options(random: &mut Random, written: &[FileRows]) -> (Options, u64) {
+pub(super) fn options(random: &mut Random, written: &[FileRows]) -> (Options, u64) {
     let mut options = Options::new(1 + random.below(100));
     options.threads = 1 + random.below(5);
     options.seed = random.below(1000) as u64;
     options.shuffle_buffer_size = random.one_of([0, 1, 10, 50, 200]);
     options.shuffle_files = random.below(3) == 0;
     options.shuffle_blocks = random.below(3) == 0;
+    options.shuffle_runs = random.below(3) == 0;
+    options.run_bytes = random.one_of([1, 200, 1 << 20]);
     options.drop_remainder = random.below(3) == 0;
     options.prefetch = random.below(5);
     options.read_size = 1 + random.below(5_000);
@@ -100,13 +102,28 @@ fn options(random: &mut Random, written: &[FileRows]) -> (Options, u64) {
 }
 
 /// The files, in any source in which they can be read with the options.
-fn any_source(
+pub(super) fn any_source(
     suite: &Suite<'_>,
     written: &[FileRows],
     options: &Options,
     random: &mut Random,
 ) -> Arc<dyn Files> {
-    let needs_size = options.shuffle_blocks || suite.format.needs_size();
+    let bytes: Vec<_> = written
+        .iter()
+        .map(|file| suite.format.write(file))
+        .collect();
+    any_source_of(suite, &bytes, options, random)
+}
+
+/// Files of these bytes, in any source in which they can be read with the options.
+pub(super) fn any_source_of(
+    suite: &Suite<'_>,
+    bytes: &[Vec<u8>],
+    options: &Options,
+    random: &mut Random,
+) -> Arc<dyn Files> {
+    let needs_size = options.shuffle_blocks || options.shuffle_runs || suite.format.needs_size();
+    let bytes = bytes.iter().cloned();
     match random.below(3) {
         0 => {
             let late = LateOptions {
@@ -115,12 +132,10 @@ fn any_source(
                 delay: Duration::from_micros(100),
                 ..LateOptions::default()
             };
-            sources::files(suite, written, &late)
+            sources::files_of(suite, bytes, &late)
         }
-        1 if !needs_size && options.slice.is_none() => {
-            suite.streams_of(written.iter().map(|file| suite.format.write(file)))
-        }
-        _ => suite.files(written),
+        1 if !needs_size && options.slice.is_none() => suite.streams_of(bytes),
+        _ => suite.files_of(bytes),
     }
 }
 
@@ -133,11 +148,11 @@ fn plain(options: &Options) -> Options {
 }
 
 /// Numbers that look random, the same ones for a seed.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
     /// A number below `n`, which is not 0.
-    fn below(&mut self, n: usize) -> usize {
+    pub(super) fn below(&mut self, n: usize) -> usize {
         // Knuth's constants for a linear congruential generator.
         let next = self.0.wrapping_mul(6_364_136_223_846_793_005);
         self.0 = next.wrapping_add(1_442_695_040_888_963_407);

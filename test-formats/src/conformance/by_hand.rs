@@ -1,7 +1,7 @@
 //! The format without a pipeline: framing in any pieces, after damage, and decoding from any position.
 
 use atds_format::{Decoder, Error, Pos, Prepared, Scratch};
-use tensor_batch::{BatchBuilder, RowSlots};
+use tensor_batch::BatchBuilder;
 
 use super::suite::{Suite, all, ensure, rows};
 use crate::reference::{prepared, read_with};
@@ -79,9 +79,9 @@ fn in_all_ways(
     Ok((rows, errors))
 }
 
-/// After a block with a damaged head, reading goes on with the next block: no other one is lost.
+/// After a block or record with a damaged head, reading goes on with the next one: no other is lost.
 pub(super) fn resync(suite: &Suite<'_>) -> Result<(), String> {
-    let blocks = blocks();
+    let blocks = suite.format.parts(&blocks());
     let whole = suite.format.write(&blocks);
     for damaged in 0..blocks.len() {
         let start = suite.format.write(&blocks[..damaged]).len();
@@ -111,8 +111,8 @@ pub(super) fn resync(suite: &Suite<'_>) -> Result<(), String> {
 
 /// Decoding starts at any record, from any position that is known.
 pub(super) fn positions(suite: &Suite<'_>) -> Result<(), String> {
-    let blocks = blocks();
-    let file = suite.format.write(&blocks);
+    let file = suite.format.write(&blocks());
+    let blocks = suite.format.framed(&blocks());
     let text = |error: Error| error.to_string();
     let (decoder, prepared) = prepared(&*suite.format_by_hand(), &file).map_err(text)?;
     ensure!(prepared.len() == blocks.len(), "{} blocks", prepared.len());
@@ -145,17 +145,24 @@ pub(super) fn rows_before(suite: &Suite<'_>) -> Result<(), String> {
         let file = suite.format.write_damaged(&blocks, 0, damaged);
         let (decoder, prepared) = prepared(&*suite.format_by_hand(), &file)
             .map_err(|error| format!("an error before decoding: {error}"))?;
-        let (start, records, block) = &prepared[0];
-        let (found, decoded) = decode(suite.format, &*decoder, block, *start, *records);
-        let Err(error) = decoded else {
+        let (mut before, mut error) = (Vec::new(), None);
+        let blocks = suite.format.framed(&blocks);
+        for (rows, (start, records, block)) in blocks.iter().zip(&prepared) {
+            let first = before.len();
+            let (found, decoded) = decode(suite.format, &*decoder, block, *start, *records);
+            before.extend(found);
+            if (first..first + rows.len()).contains(&damaged) {
+                let expected = Some((damaged - first) as u64);
+                error = decoded.err().map(|error| (expected, error));
+                break;
+            }
+        }
+        let Some((expected, error)) = error else {
             return Err(format!("no error, but record {damaged} is damaged"));
         };
+        ensure!(error.place.record == expected, "another: {error}");
         ensure!(
-            error.place.record == Some(damaged as u64),
-            "another: {error}"
-        );
-        ensure!(
-            found[..] == all[..damaged],
+            before[..] == all[..damaged],
             "other rows before record {damaged}"
         );
     }
@@ -176,30 +183,9 @@ fn decode(
     let decoded = decoder.decode(block, at, records, &mut slots[0], &mut scratch, None);
     let decoded = decoded.map(|decoded| decoded.pos);
     if decoded.is_err() {
-        return (written(&mut slots[0]), decoded);
+        return (format.written(&mut slots[0]), decoded);
     }
     drop(slots);
     builder.gather().into_iter().for_each(|task| task.run());
     (format.rows(&builder.finish()), decoded)
-}
-
-/// The rows that are in the slots of a batch that is not complete.
-fn written(slots: &mut RowSlots<'_>) -> Vec<Row> {
-    let rows = slots.row();
-    let [label, list] = slots.columns() else {
-        return Vec::new();
-    };
-    let labels = label.dense::<i64>().expect("a dense column")[..rows].to_vec();
-    let list = list.segment().expect("a varlen column");
-    let values = list.values.as_slice::<i64>().expect("of int64");
-    let splits = list.splits[0].as_slice();
-    let is_whole = splits.len() == rows + 1 && splits[rows] == values.len() as i64;
-    let numbers = splits.windows(2).map(|ends| {
-        let [start, end] = [ends[0] as usize, ends[1] as usize];
-        values[start..end].to_vec()
-    });
-    let rows = labels.into_iter().zip(numbers);
-    let rows = rows.map(|(label, numbers)| Row { label, numbers });
-    // A part of a row is no row.
-    rows.filter(|_| is_whole).collect()
 }

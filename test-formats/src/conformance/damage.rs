@@ -23,6 +23,7 @@ fn damaged(
         bytes[2] = suite.format.write_damaged(&files[2], 0, 1);
         let two_damaged = suite.files_of(bytes);
         let before = 30 + 10 * block + row;
+        let framed = place_in(&suite.format.framed(&files[1]), 10 * block + row);
         for (threads, piece_rows) in [(1, None), (4, None), (4, Some(3))] {
             for (batch_size, buffer) in [(1, 0), (7, 0), (1000, 0), (7, 40)] {
                 let mut options = Options::new(batch_size);
@@ -34,6 +35,7 @@ fn damaged(
                     &one_damaged
                 };
                 let outcome = suite.run(files, &options, 0..3)?;
+                let (block, row) = framed;
                 let damage = Damage {
                     block,
                     row,
@@ -47,6 +49,17 @@ fn damaged(
         }
     }
     Ok(())
+}
+
+/// The block and the row of it that row `row` of a file is.
+pub(super) fn place_in(file: &FileRows, mut row: usize) -> (usize, usize) {
+    for (number, block) in file.iter().enumerate() {
+        if row < block.len() {
+            return (number, row);
+        }
+        row -= block.len();
+    }
+    unreachable!("the file has the row")
 }
 
 #[derive(Debug)]
@@ -205,11 +218,12 @@ fn whole_before(suite: &Suite<'_>, file: &FileRows, cut: usize) -> Whole {
             is_file: false,
         };
     }
-    let lens = (0..=file.len()).map(|blocks| suite.format.write(&file[..blocks]).len());
+    let parts = suite.format.parts(file);
+    let lens = (0..=parts.len()).map(|whole| suite.format.write(&parts[..whole]).len());
     let lens: Vec<_> = lens.collect();
-    let blocks = lens.iter().rposition(|&len| len <= cut).unwrap_or(0);
+    let whole = lens.iter().rposition(|&len| len <= cut).unwrap_or(0);
     Whole {
-        rows: file[..blocks].concat(),
+        rows: parts[..whole].concat(),
         is_file: lens.contains(&cut),
     }
 }

@@ -9,7 +9,10 @@ use std::thread;
 use std::time::Duration;
 
 use atds_format::{ByteSource, Format, Location};
-use atds_pipeline::{Batches, Error, ErrorKind, Files, Options, Pipeline, Stream};
+use atds_pipeline::{
+    Batches, Error, ErrorKind, Files, Options, Pipeline, Position, Rest, Skipped, Stats, Stream,
+};
+use tensor_batch::{Batch, BatchSpec, ColumnSpec, DType};
 
 use super::probe::{Probe, ProbeFormat, ProbeSource};
 use super::suite::PATIENCE;
@@ -35,6 +38,8 @@ pub enum Fault {
     KeepFileOrder,
     /// Blocks come in order.
     KeepBlockOrder,
+    /// Runs of blocks come in order.
+    KeepRunOrder,
     /// The last epoch is not read.
     LoseEpoch,
     /// A slice begins one record late.
@@ -51,6 +56,8 @@ pub enum Fault {
     InvertDropRemainder,
     /// There is no memory limit.
     IgnoreLimit,
+    /// With several threads, the memory limit is twice what it should be.
+    DoubleLimit,
     /// The limit that an error names is too small.
     NameLessMemory,
     /// A thread runs on after the iteration was dropped.
@@ -87,6 +94,14 @@ pub enum Fault {
     SeekNowhere,
     /// The last row of a read is not decoded.
     LoseLastRow,
+    /// The last batch that was given out before comes again.
+    ForgetGiven,
+    /// The records that the last readers before have read come again.
+    ForgetLayer,
+    /// Provenance names the record after each.
+    ShiftProvenance,
+    /// Damage is an error although it is to be left out.
+    ForgetChoice,
 }
 
 /// An iteration, with its fault.
@@ -101,6 +116,12 @@ pub(super) struct Running<'a> {
     /// Items that come before those of the pipeline, the last first.
     pending: Vec<Result<Vec<Row>, Error>>,
     is_started: bool,
+    /// The files and the numbers of the records of the last batch, if the options ask for them.
+    pub(super) provenance: Vec<[i64; 2]>,
+    column: Option<String>,
+    mask: Option<String>,
+    /// Number of rows of the last batch, with those that the mask says were not read.
+    pub(super) batch_rows: usize,
     threads: usize,
     files: Arc<dyn Files>,
     /// Number of rows that were decoded. Each thread that decodes holds it.
@@ -113,6 +134,7 @@ impl<'a> Running<'a> {
         fault: Option<Fault>,
         files: &Arc<dyn Files>,
         options: &Options,
+        mut given: u64,
         mut epochs: Range<u64>,
     ) -> Self {
         let probe = Arc::new(Probe::new(fault));
@@ -121,7 +143,20 @@ impl<'a> Running<'a> {
         let files: Arc<dyn Files> = Arc::new(ProbeFiles { inner, probe });
         let options = faulty_options(fault, options);
         let threads = options.threads;
-        let pipeline = Pipeline::new(format.spec(), files.clone(), options);
+        let column = options.provenance.clone();
+        let mask = options.mask.clone();
+        let mut columns = format.spec().columns().to_vec();
+        columns.extend(
+            mask.iter()
+                .map(|name| ColumnSpec::dense(name, &[], DType::Bool)),
+        );
+        columns.extend(
+            column
+                .iter()
+                .map(|name| ColumnSpec::dense(name, &[2], DType::Int64)),
+        );
+        let spec = BatchSpec::new(columns).expect("the names differ");
+        let pipeline = Pipeline::new(spec, files.clone(), options);
         let mut epochs_left = 0;
         match fault {
             Some(Fault::LoseEpoch) => epochs.end = epochs.end.saturating_sub(1).max(epochs.start),
@@ -129,16 +164,21 @@ impl<'a> Running<'a> {
                 epochs_left = epochs.end - epochs.start - 1;
                 epochs = 0..1;
             }
+            Some(Fault::ForgetGiven) => given = given.saturating_sub(1),
             _ => {}
         }
         Running {
             format,
             fault,
-            batches: pipeline.iter(epochs),
+            batches: pipeline.iter_after(given, epochs),
             pipeline: (epochs_left > 0).then_some(pipeline),
             epochs_left,
             pending: Vec::new(),
             is_started: false,
+            provenance: Vec::new(),
+            column,
+            mask,
+            batch_rows: 0,
             threads,
             files,
             decoded,
@@ -189,14 +229,49 @@ impl<'a> Running<'a> {
 
     fn next_batch(&mut self) -> Result<Option<Result<Vec<Row>, Error>>, String> {
         match self.batches.next_within(PATIENCE) {
-            Poll::Ready(item) => Ok(item.map(|item| item.map(|batch| self.format.rows(&batch)))),
+            Poll::Ready(item) => Ok(item.map(|item| item.map(|batch| self.rows(&batch)))),
             Poll::Pending => Err(format!("no batch within {PATIENCE:?}")),
         }
     }
 
-    /// The most memory that was held.
-    pub(super) fn memory_peak(&self) -> u64 {
-        self.batches.stats().memory_peak
+    fn rows(&mut self, batch: &Batch) -> Vec<Row> {
+        if let Some(column) = &self.column {
+            let cells = batch.dense::<i64>(column).expect("a dense column");
+            let shift = i64::from(self.fault == Some(Fault::ShiftProvenance));
+            let places = cells.chunks(2).map(|cell| [cell[0], cell[1] + shift]);
+            self.provenance = places.collect();
+        }
+        self.batch_rows = batch.rows();
+        let rows = self.format.rows(batch);
+        let Some(mask) = &self.mask else {
+            return rows;
+        };
+        let mask = batch.dense::<bool>(mask).expect("a dense column");
+        let is_zero = |row: &Row| *row == Row::default();
+        let both = rows.into_iter().zip(mask);
+        // A row of zeros whose mask is true, or another whose mask is false, is found by who compares.
+        let read = both.filter(|(row, is_read)| **is_read || !is_zero(row));
+        read.map(|(row, _)| row).collect()
+    }
+
+    /// Where the iteration is.
+    pub(super) fn position(&self) -> Position {
+        self.batches.stats().position
+    }
+
+    /// Number of records in blocks that were prepared.
+    pub(super) fn prepared_records(&self) -> u64 {
+        self.batches.stats().prepared_records
+    }
+
+    /// The damage that was left out.
+    pub(super) fn skipped(&self) -> Vec<Skipped> {
+        self.batches.skipped(0)
+    }
+
+    /// Figures up to now.
+    pub(super) fn stats(&self) -> Stats {
+        self.batches.stats()
     }
 
     /// Stops the iteration; returns whether it has stopped.
@@ -242,10 +317,20 @@ fn faulty_options(fault: Option<Fault>, options: &Options) -> Options {
         Fault::ConstantStream => options.stream = Stream::default(),
         Fault::KeepFileOrder => options.shuffle_files = false,
         Fault::KeepBlockOrder => options.shuffle_blocks = false,
+        Fault::KeepRunOrder => options.shuffle_runs = false,
         Fault::IgnoreSlice => options.slice = None,
+        Fault::ForgetLayer => {
+            options.rest = options.rest.take().map(|rest| {
+                let mut rest = Rest::clone(&rest);
+                rest.layers.pop();
+                Arc::new(rest)
+            });
+        }
+        Fault::ForgetChoice => options.skip_damage = false,
         Fault::ShrinkBatches => options.batch_size = (options.batch_size - 1).max(1),
         Fault::InvertDropRemainder => options.drop_remainder = !options.drop_remainder,
         Fault::IgnoreLimit => options.memory_limit = 1 << 40,
+        Fault::DoubleLimit if options.threads > 1 => options.memory_limit *= 2,
         Fault::IgnorePrefetch => options.prefetch = 1 << 20,
         Fault::ShiftSlice => {
             if let Some(slice) = &mut options.slice {

@@ -66,6 +66,56 @@ pub(super) fn memory_limit(suite: &Suite<'_>) -> Result<(), String> {
             }
         }
     }
+    bad_row(suite)
+}
+
+/// A bad row that takes most of the memory until its damage is met is the same error, or is left out, for any
+/// number of threads, and whatever comes after it and was read ahead.
+fn bad_row(suite: &Suite<'_>) -> Result<(), String> {
+    let mut file = data(1, 30, 50).concat();
+    for row in file.iter_mut().flatten() {
+        row.numbers = row.numbers.repeat(30);
+    }
+    file[0][5].numbers = (0..30_000).collect();
+    // The first blocks of both may share a payload.
+    let files = [30, 3].map(|blocks| {
+        let bytes = suite.format.write_damaged(&file[..blocks], 0, 5);
+        suite.files_of([bytes])
+    });
+    let limits = std::iter::successors(Some(400_000), |limit| Some(limit + limit / 25));
+    for limit in limits.take_while(|&limit| limit < 1_600_000) {
+        for skip_damage in [false, true] {
+            let mut options = Options::new(20);
+            (options.skip_damage, options.memory_limit) = (skip_damage, limit);
+            let mut expected = None;
+            let ways = [
+                (1, 1, None),
+                (0, 1, Some(10_000)),
+                (0, 3, Some(1)),
+                (1, 16, Some(100)),
+            ];
+            for (number, threads, op_rows) in ways {
+                (options.threads, options.op_rows) = (threads, op_rows);
+                let mut outcome = run(suite, &files[number], &options)?;
+                outcome.batches.truncate(1);
+                let error = outcome.error.as_ref();
+                let error = error.map(|error| (needed(error).is_some(), error.place.record));
+                let found = (outcome.batches, error, outcome.skipped_records);
+                let expected = expected.get_or_insert_with(|| found.clone());
+                ensure!(
+                    found == *expected,
+                    "{} batches, then {:?}, {} rows left out; with one thread {}, {:?}, {}: {limit} bytes, {threads} \
+                     threads, ops of {op_rows:?}",
+                    found.0.len(),
+                    found.1,
+                    found.2,
+                    expected.0.len(),
+                    expected.1,
+                    expected.2
+                );
+            }
+        }
+    }
     Ok(())
 }
 

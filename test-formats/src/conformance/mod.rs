@@ -5,9 +5,13 @@ mod by_hand;
 mod damage;
 mod delays;
 mod fault;
+mod layers;
+mod left_out;
 mod memory;
 mod order;
 mod probe;
+mod provenance;
+mod resume;
 mod running;
 mod sizes;
 mod slices;
@@ -65,7 +69,11 @@ pub const CHECKS: &[Check] = &[
         order::shuffled_blocks,
         Fault::KeepBlockOrder,
     ),
+    check("shuffled_runs", order::shuffled_runs, Fault::KeepRunOrder),
     check("epochs", order::epochs, Fault::LoseEpoch),
+    check("goes_on", resume::goes_on, Fault::ForgetGiven),
+    check("goes_on_there", resume::goes_on_there, Fault::ForgetGiven),
+    check("layers", layers::layers, Fault::ForgetLayer),
     check("shards", slices::shards, Fault::ShiftSlice),
     check("ranks", slices::ranks, Fault::IgnoreSlice),
     check("threads", sizes::threads, Fault::SwapBatches),
@@ -77,7 +85,13 @@ pub const CHECKS: &[Check] = &[
         Fault::InvertDropRemainder,
     ),
     check("any_options", any::any_options, Fault::SwapBatches),
+    check("provenance", provenance::provenance, Fault::ShiftProvenance),
     check("delays", delays::delays, Fault::SwapBatches),
+    Check {
+        // Of others it does not hold: whether a batch barely fits may depend on time.
+        applies: |format| !makes_blocks(format),
+        ..check("little_memory", delays::little_memory, Fault::DoubleLimit)
+    },
     check("memory_limit", memory::memory_limit, Fault::IgnoreLimit),
     check("named_limit", memory::named_limit, Fault::NameLessMemory),
     check("cancel", running::cancel, Fault::LeakThread),
@@ -92,6 +106,7 @@ pub const CHECKS: &[Check] = &[
     check("damage_rows", damage::damage_rows, Fault::KeepBadRow),
     check("damage_error", damage::damage_error, Fault::ForgetRecord),
     check("damage_end", damage::damage_end, Fault::GoOnAfterError),
+    check("left_out", left_out::left_out, Fault::ForgetChoice),
     check("truncation", damage::truncation, Fault::DamageIsEnd),
     check("changed_bytes", damage::changed_bytes, Fault::LoseDamage),
     check("late_source", sources::late_source, Fault::ShortAnswerIsEnd),
@@ -133,7 +148,7 @@ pub fn holds(name: &str, format: &dyn TestFormat) {
 /// If the check finds nothing.
 pub fn can_fail(name: &str, format: &dyn TestFormat) {
     let check = find(name);
-    if !(check.applies)(format) {
+    if !(check.applies)(format) || makes_blocks(format) && check.fault == Fault::StopAtEmptyBlock {
         return;
     }
     let suite = Suite::new(format, Some(check.fault));
@@ -141,6 +156,11 @@ pub fn can_fail(name: &str, format: &dyn TestFormat) {
     if let Ok(Ok(())) = found {
         panic!("{name} of {format:?} does not find {:?}", check.fault);
     }
+}
+
+/// Whether the framing makes the blocks of files: none of them is empty.
+fn makes_blocks(format: &dyn TestFormat) -> bool {
+    format.framed(&[Vec::new()]).is_empty()
 }
 
 fn find(name: &str) -> &'static Check {
@@ -162,9 +182,11 @@ macro_rules! conformance {
 
             $crate::conformance! { @tests ($format)
                 in_order shuffled window same_seed other_seed other_stream other_epoch shuffled_files
-                shuffled_blocks epochs shards ranks threads batch_sizes blocks drop_remainder
-                any_options delays memory_limit named_limit cancel stop stop_reading slow_consumer slow_memory
-                damage_rows damage_error damage_end truncation changed_bytes late_source source_errors ranges
+                shuffled_blocks shuffled_runs epochs goes_on goes_on_there layers shards ranks threads batch_sizes blocks
+                drop_remainder any_options provenance delays little_memory memory_limit named_limit cancel stop
+                stop_reading slow_consumer
+                slow_memory damage_rows damage_error damage_end left_out truncation changed_bytes late_source source_errors
+                ranges
                 pieces positions rows_before resync
             }
         }

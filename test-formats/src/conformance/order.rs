@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use atds_pipeline::{Files, Options, Stream};
 
-use super::suite::{Suite, all, data, ensure, repeated, same_rows};
+use super::suite::{FileRows, Suite, all, data, ensure, repeated, same_rows};
 use crate::Row;
 
 /// Without shuffling, rows come as they were written.
@@ -187,7 +187,7 @@ pub(super) fn shuffled_files(suite: &Suite<'_>) -> Result<(), String> {
     let mut options = Options::new(7);
     options.shuffle_files = true;
     let pieces: Vec<_> = files.iter().map(|file| file.concat()).collect();
-    shuffled_pieces(suite, &suite.files(&files), &options, &pieces, 10)
+    shuffled_pieces(suite, &suite.files(&files), &options, &pieces)
 }
 
 /// The blocks of each file come in another order, each of them whole and in order.
@@ -196,8 +196,8 @@ pub(super) fn shuffled_blocks(suite: &Suite<'_>) -> Result<(), String> {
     let mut options = Options::new(7);
     options.shuffle_blocks = true;
     let (all_files, first_file) = (suite.files(&files), suite.files(&files[..1]));
-    shuffled_pieces(suite, &all_files, &options, &files.concat(), 5)?;
-    shuffled_pieces(suite, &first_file, &options, &files[0], 5)?;
+    shuffled_pieces(suite, &all_files, &options, &framed(suite, &files))?;
+    shuffled_pieces(suite, &first_file, &options, &framed(suite, &files[..1]))?;
     // The files keep their order.
     let (rows, first) = (
         suite.run(&all_files, &options, 0..1)?.whole()?,
@@ -210,12 +210,41 @@ pub(super) fn shuffled_blocks(suite: &Suite<'_>) -> Result<(), String> {
     Ok(())
 }
 
+/// Runs of blocks of all files come in another order, each of them whole and in order.
+pub(super) fn shuffled_runs(suite: &Suite<'_>) -> Result<(), String> {
+    let mut options = Options::new(7);
+    options.shuffle_runs = true;
+    // Files that are shorter than a run.
+    let short = data(8, 2, 5);
+    let pieces: Vec<_> = short.iter().map(|file| file.concat()).collect();
+    shuffled_pieces(suite, &suite.files(&short), &options, &pieces)?;
+    let files = data(3, 12, 5);
+    options.run_bytes = 1;
+    for threads in [1, 3] {
+        options.threads = threads;
+        let source = suite.files(&files);
+        shuffled_pieces(suite, &source, &options, &framed(suite, &files))?;
+        let rows = suite.run(&source, &options, 0..1)?.whole()?;
+        let file = |row: &Row| row.label / 60;
+        let changes = rows
+            .windows(2)
+            .filter(|pair| file(&pair[0]) != file(&pair[1]));
+        ensure!(changes.count() > 4, "files are not mixed");
+    }
+    Ok(())
+}
+
+/// The blocks of all files.
+fn framed(suite: &Suite<'_>, files: &[FileRows]) -> Vec<Vec<Row>> {
+    let files = files.iter().map(|file| suite.format.framed(file));
+    files.collect::<Vec<_>>().concat()
+}
+
 fn shuffled_pieces(
     suite: &Suite<'_>,
     files: &Arc<dyn Files>,
     options: &Options,
     pieces: &[Vec<Row>],
-    len: usize,
 ) -> Result<(), String> {
     let mut orders = Vec::new();
     for epoch in 0..3 {
@@ -224,11 +253,15 @@ fn shuffled_pieces(
             same_rows(&rows, &pieces.concat()),
             "epoch {epoch} loses or repeats rows"
         );
-        let order: Vec<_> = rows.chunks(len).map(<[_]>::to_vec).collect();
-        ensure!(
-            order.iter().all(|piece| pieces.contains(piece)),
-            "epoch {epoch} mixes rows"
-        );
+        let (mut order, mut rest) = (Vec::new(), &rows[..]);
+        while let Some(piece) = pieces
+            .iter()
+            .find(|piece| !piece.is_empty() && rest.starts_with(piece))
+        {
+            order.push(piece.clone());
+            rest = &rest[piece.len()..];
+        }
+        ensure!(rest.is_empty(), "epoch {epoch} mixes rows");
         ensure!(order != pieces, "epoch {epoch} is in order");
         ensure!(
             !orders.contains(&order),

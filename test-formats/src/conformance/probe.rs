@@ -102,6 +102,15 @@ impl Blocks for ProbeBlocks {
         self.probe.fault != Some(Fault::NeverResync) && self.inner.resync()
     }
 
+    fn at_block(&self, index: u64, offset: u64) -> Option<Box<dyn Blocks>> {
+        Some(Box::new(ProbeBlocks {
+            inner: self.inner.at_block(index, offset)?,
+            probe: self.probe.clone(),
+            again: None,
+            is_ended: false,
+        }))
+    }
+
     fn payload(&self, block: &BlockDesc, ranges: Vec<Bytes>) -> Result<Vec<Bytes>, Error> {
         self.inner.payload(block, ranges)
     }

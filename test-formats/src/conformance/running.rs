@@ -272,13 +272,13 @@ pub(super) fn slow_consumer(suite: &Suite<'_>) -> Result<(), String> {
 /// the consumer is slow.
 pub(super) fn slow_memory(suite: &Suite<'_>) -> Result<(), String> {
     // Enough for some batches, but not for all of them.
-    const LIMIT: u64 = 192 << 10;
+    let limit = (192 << 10) * suite.format.memory_factor();
     let files = suite.files(&data(4, 50, 100));
     for (threads, buffer) in [(1, 0), (3, 0), (3, 300)] {
         let mut options = Options::new(100);
         (options.threads, options.shuffle_buffer_size) = (threads, buffer);
         (options.prefetch, options.read_size) = (10_000, 4096);
-        options.memory_limit = LIMIT;
+        options.memory_limit = limit;
         let of = format!("{threads} threads, a buffer of {buffer}");
         let mut running = suite.start(&files, &options, 0..1);
         let mut found = 0;
@@ -289,7 +289,7 @@ pub(super) fn slow_memory(suite: &Suite<'_>) -> Result<(), String> {
             }
         }
         ensure!(found == 20_000, "{found} rows, {of}");
-        let (peak, limit) = (running.memory_peak(), LIMIT);
+        let peak = running.stats().memory_peak;
         ensure!(
             (limit / 2..=limit).contains(&peak),
             "{peak} bytes were held of {limit}, {of}"

@@ -13,10 +13,13 @@ pub(super) fn shards(suite: &Suite<'_>) -> Result<(), String> {
     written[2].insert(2, Vec::new());
     let (rows, files) = (all(&written), suite.files(&written));
     for shards in [1, 2, 3, 7, 100] {
-        let (mut found, mut by_blocks) = (Vec::new(), Vec::new());
+        let (mut found, mut by_blocks, mut by_runs) = (Vec::new(), Vec::new(), Vec::new());
         let mut shuffled = Options::new(10);
+        let mut runs = shuffled.clone();
         (shuffled.shuffle_files, shuffled.shuffle_blocks) = (true, true);
+        (runs.shuffle_runs, runs.run_bytes) = (true, 1);
         let whole = suite.run(&files, &shuffled, 3..4)?.whole()?;
+        let whole_runs = suite.run(&files, &runs, 3..4)?.whole()?;
         for records in parts(rows.len(), shards) {
             let len = (records.end - records.start) as usize;
             let mut options = Options::new(10);
@@ -30,11 +33,17 @@ pub(super) fn shards(suite: &Suite<'_>) -> Result<(), String> {
             found.extend(part);
             shuffled.slice = options.slice.clone();
             by_blocks.extend(suite.run(&files, &shuffled, 3..4)?.whole()?);
+            runs.slice = options.slice.clone();
+            by_runs.extend(suite.run(&files, &runs, 3..4)?.whole()?);
         }
         ensure!(found == rows, "{shards} shards are not the whole");
         ensure!(
             by_blocks == whole,
             "{shards} shards of shuffled files and blocks are not the whole"
+        );
+        ensure!(
+            by_runs == whole_runs,
+            "{shards} shards of shuffled runs are not the whole"
         );
     }
     Ok(())

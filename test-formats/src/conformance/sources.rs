@@ -44,7 +44,7 @@ pub(super) fn late_source(suite: &Suite<'_>) -> Result<(), String> {
             "other batches from reads that wait: {options:?}"
         );
         // An input without a size cannot be listed: its blocks come in order.
-        if !suite.format.needs_size() && !options.shuffle_blocks {
+        if !suite.format.needs_size() && !options.shuffle_blocks && !options.shuffle_runs {
             let bytes = written.iter().map(|file| suite.format.write(file));
             let outcome = suite.run(&suite.streams_of(bytes), &options, 0..2)?;
             ensure!(outcome.error.is_none(), "an error: {:?}", outcome.error);
@@ -103,18 +103,20 @@ pub(super) fn source_errors(suite: &Suite<'_>) -> Result<(), String> {
                 "the text does not name the file: {text}"
             );
             let found = outcome.rows();
-            let is_prefix = options.shuffle_blocks || whole.starts_with(&found);
+            let is_shuffled = options.shuffle_blocks || options.shuffle_runs;
+            let is_prefix = is_shuffled || whole.starts_with(&found);
             ensure!(is_prefix, "other rows before the error");
         }
     }
     Ok(())
 }
 
-/// Reading from start to end, and by lists of blocks.
-fn ways() -> [Options; 3] {
-    [(1, false), (3, false), (3, true)].map(|(threads, shuffle_blocks)| {
+/// Reading from start to end, by lists of blocks, and by runs of blocks.
+fn ways() -> [Options; 5] {
+    [(1, 0), (3, 0), (3, 1), (1, 2), (3, 2)].map(|(threads, shuffle)| {
         let mut options = Options::new(8);
-        (options.threads, options.shuffle_blocks) = (threads, shuffle_blocks);
+        (options.threads, options.run_bytes) = (threads, 150);
+        (options.shuffle_blocks, options.shuffle_runs) = (shuffle == 1, shuffle == 2);
         options.read_size = 64;
         options
     })
@@ -126,6 +128,14 @@ pub(super) fn files(
     options: &LateOptions,
 ) -> Arc<dyn Files> {
     let bytes = written.iter().map(|file| suite.format.write(file));
+    files_of(suite, bytes, options)
+}
+
+pub(super) fn files_of(
+    suite: &Suite<'_>,
+    bytes: impl IntoIterator<Item = Vec<u8>>,
+    options: &LateOptions,
+) -> Arc<dyn Files> {
     suite.opened_by(bytes, |name, bytes| {
         Late::new(name, bytes, options.clone()).into()
     })

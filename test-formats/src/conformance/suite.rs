@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atds_format::{ByteSource, Format, Location};
-use atds_pipeline::{Error, Files, Options};
+use atds_pipeline::{Error, Files, Options, Skipped};
 
 use super::fault::{Fault, Running};
 use super::probe::{Probe, ProbeFormat};
@@ -40,10 +40,18 @@ pub(super) type FileRows = Vec<Vec<Row>>;
 pub(super) struct Outcome {
     /// The rows of each batch.
     pub(super) batches: Vec<Vec<Row>>,
+    /// Number of rows of each batch, with those that a mask says were not read.
+    pub(super) batch_rows: Vec<usize>,
     /// The error after them.
     pub(super) error: Option<Error>,
     /// The most memory in bytes that was held.
     pub(super) memory_peak: u64,
+    /// Number of ops that ran again, since memory was missing.
+    pub(super) repeated_ops: u64,
+    /// What was left out.
+    pub(super) skipped: Vec<Skipped>,
+    pub(super) skipped_records: u64,
+    pub(super) skipped_bytes: u64,
 }
 
 impl Outcome {
@@ -120,7 +128,18 @@ impl<'a> Suite<'a> {
         options: &Options,
         epochs: Range<u64>,
     ) -> Running<'a> {
-        Running::start(self.format, self.fault, files, options, epochs)
+        self.start_after(files, options, 0, epochs)
+    }
+
+    /// Starts the iteration of `epochs` after the first `given` batches of the first epoch.
+    pub(super) fn start_after(
+        &self,
+        files: &Arc<dyn Files>,
+        options: &Options,
+        given: u64,
+        epochs: Range<u64>,
+    ) -> Running<'a> {
+        Running::start(self.format, self.fault, files, options, given, epochs)
     }
 
     /// Runs the pipeline to its end.
@@ -135,12 +154,20 @@ impl<'a> Suite<'a> {
         while let Some(item) = running.next()? {
             ensure!(outcome.error.is_none(), "an item after the error");
             match item {
-                Ok(batch) => outcome.batches.push(batch),
+                Ok(batch) => {
+                    outcome.batches.push(batch);
+                    outcome.batch_rows.push(running.batch_rows);
+                }
                 Err(error) => outcome.error = Some(error),
             }
         }
         ensure!(running.next()?.is_none(), "an item after the end");
-        outcome.memory_peak = running.memory_peak();
+        let stats = running.stats();
+        outcome.memory_peak = stats.memory_peak;
+        outcome.repeated_ops = stats.repeated_ops;
+        outcome.skipped = running.skipped();
+        outcome.skipped_records = stats.skipped_records;
+        outcome.skipped_bytes = stats.skipped_bytes;
         Ok(outcome)
     }
 }

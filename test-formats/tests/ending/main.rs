@@ -156,7 +156,7 @@ const MOMENTS: [(&str, With); 8] = [
     ("reads offset", |options| options.read_size = 64),
     ("waits for bytes from", |options| options.read_size = 64),
     ("prepares ", |options| options.shuffle_buffer_size = 500),
-    ("waits until another worker has prepared", |options| {
+    ("waits until another has prepared", |options| {
         (options.batch_size, options.op_rows) = (1, Some(1));
     }),
     ("makes batch", |options| options.piece_rows = None),
@@ -201,6 +201,7 @@ fn iterations_are_dropped_while_a_thread_does_each_thing() {
             met += u32::from(is_met);
             longest = longest.max(dropped(batches, &format!("{moment}, {options:?}")));
         }
+        assert!(met > 0, "'{moment}' was never met");
         println!("'{moment}': met {met} times, dropping took {longest:?} at most");
     }
 }

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::process::Stdio;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Generated, Ran, atds, command, testdata};
 
@@ -22,7 +22,8 @@ fn json_has_the_promised_keys() {
          thread_records read_wait_s decompress_s decode_s consumer_wait_s \
          trailing_block_bytes trailing_file_bytes bad_checksums replaced_texts \
          raw_bytes_per_s decompressed_bytes_per_s memory_peak memory_limit last_schedule \
-         dropped_records dropped_entries truncated_lists thread_time epoch_seconds files columns batch_size \
+         dropped_records dropped_entries truncated_lists skipped_records skipped_bytes \
+         thread_time epoch_seconds files columns batch_size \
          stopped_early"
     );
     // The page's table has the same keys.
@@ -95,6 +96,7 @@ fn every_option_reads_every_record() {
             "--shuffle-files",
             "--shuffle-blocks",
         ],
+        &["--shuffle", "blocks", "--seed", "3"],
         &[
             "--prefetch",
             "1",
@@ -374,5 +376,39 @@ fn files_without_records_have_no_steps() {
     let figures = atds(&["bench", &testdata("no_record_fastavro.avro"), "--json"]).json();
     for key in ["records", "steps", "records_per_s", "ms_per_step"] {
         assert_eq!(figures[key].as_f64(), Some(0.0), "{key}");
+    }
+}
+
+#[test]
+fn damage_is_left_out_by_choice() {
+    let files = Generated::new(&["--records", "100", "--files", "2", "--codec", "snappy"]);
+    let mut bytes = std::fs::read(files.file(0)).unwrap();
+    let at = bytes.len() - 40;
+    bytes[at] ^= 4;
+    std::fs::write(files.file(0), bytes).unwrap();
+    let bench = |more: &[&str]| atds(&[&["bench", &files.files(), "--json"], more].concat());
+    // What is left out is named on standard error.
+    let figures_of = |ran: Ran| -> Value { serde_json::from_str(&ran.out).unwrap() };
+    let failed = bench(&[]);
+    assert_eq!(failed.code, 1, "{}", failed.err);
+    let log = files.write("skipped.jsonl", "");
+    let figures = figures_of(bench(&["--on-error", "skip_block", "--skip-log", &log]));
+    let lost = figures["skipped_records"].as_u64().unwrap();
+    assert!(lost > 0 && figures["records"] == 100 - lost, "{figures}");
+    let line: Value = serde_json::from_str(&std::fs::read_to_string(&log).unwrap()).unwrap();
+    assert_eq!(line["records"], lost);
+    let reason = line["reason"].as_str().unwrap();
+    assert!(reason.starts_with(&files.file(0)), "{reason}");
+    let few = bench(&["--on-error", "skip_block", "--max-skipped", "1%"]);
+    assert_eq!(few.code, 1);
+    assert!(few.err.contains("--max-skipped"), "{}", few.err);
+    let whole = figures_of(bench(&["--on-error", "skip_file"]));
+    assert_eq!(
+        (&whole["records"], &whole["files"]),
+        (&json!(50), &json!(1))
+    );
+    for wrong in [["--on-error", "skip"], ["--max-skipped", "half"]] {
+        let ran = bench(&wrong);
+        assert!(ran.code == 2 && ran.err.contains(wrong[1]), "{}", ran.err);
     }
 }

@@ -35,7 +35,12 @@ fn standard_input_is_read_by_every_command() {
             piped(&["bench", stdin, "--json"], &bytes).json()["records"],
             300
         );
-        for option in [&["--epochs", "2"][..], &["--mmap"], &["--shuffle-blocks"]] {
+        for option in [
+            &["--epochs", "2"][..],
+            &["--mmap"],
+            &["--shuffle-blocks"],
+            &["--shuffle", "blocks"],
+        ] {
             let args = [&["bench", stdin], option].concat();
             let message = piped(&args, &bytes).fails_with(2);
             assert!(

@@ -91,7 +91,7 @@ fn damage_names_the_block() {
 fn a_folder_without_avro_files_is_named() {
     let dir = TempDir::new().unwrap();
     let folder = text(dir.path());
-    let message = atds(&["bench", &folder]).fails_with(1);
+    let message = atds(&["bench", "--format", "avro", &folder]).fails_with(1);
     assert!(
         message.starts_with(&format!("{folder}: no Avro files there")),
         "{message}"

@@ -20,6 +20,9 @@ fn prints_the_first_records_as_lines_of_json() {
     assert_eq!(lines(&["-n", "3"]), ten[..3]);
     assert_eq!(lines(&["-n", "0"]).len(), 0);
     assert_eq!(lines(&["--records", "1000"]).len(), 25);
+    assert_eq!(lines(&["--skip", "7", "-n", "1"]), ten[7..8]);
+    assert_eq!(lines(&["--skip", "24"]).len(), 1);
+    assert_eq!(lines(&["--skip", "25"]).len(), 0);
 
     let keys: Vec<&str> = ten[0]
         .as_object()

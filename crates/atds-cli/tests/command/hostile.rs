@@ -246,6 +246,23 @@ fn many_small_files_do_not_hold_their_buffers() {
     }
 }
 
+/// A file that is read in another order than its own is listed first.
+#[test]
+fn a_list_of_blocks_counts() {
+    let dir = TempDir::new().unwrap();
+    let record = [&long(7)[..], &long(5), b"hello"].concat();
+    let blocks = file(PAIR, Codec::Null, 250_000, 1, &record);
+    let path = write(dir.path(), "x.avro", blocks);
+    let run = |limit, threads| {
+        let (ran, peak) = bench(&path, limit, threads, &["--shuffle-blocks"]);
+        assert!(peak <= limit + UNCOUNTED, "{} MiB", peak / MIB);
+        ran
+    };
+    let message = run(LIMIT / 2, 1).fails_with(2);
+    assert_eq!(message, run(LIMIT / 2, 16).fails_with(2));
+    run(named(&message), 1).ok();
+}
+
 /// Nothing but the count says how many such records there are.
 #[test]
 fn records_without_bytes_are_bounded() {

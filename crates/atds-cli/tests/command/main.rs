@@ -13,12 +13,15 @@ mod generate;
 mod head;
 mod help;
 mod hostile;
+mod index;
 mod inspect;
 mod lenience;
 mod shell;
+mod shuffle_report;
 #[cfg(unix)]
 mod signals;
 mod trace;
+mod verify;
 #[cfg(target_os = "linux")]
 mod waits;
 
@@ -29,12 +32,16 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// The subcommands.
-const COMMANDS: [&str; 7] = [
+const COMMANDS: [&str; 11] = [
     "demo",
     "generate",
     "inspect",
     "head",
     "bench",
+    "verify",
+    "repair",
+    "index",
+    "shuffle-report",
     "completions",
     "man",
 ];

@@ -103,7 +103,8 @@ fn every_subcommand_has_a_manual_page() {
     let main = std::fs::read_to_string(folder.join("atds.1")).unwrap();
     assert_eq!(main, atds(&["man"]).ok());
     for command in COMMANDS {
-        assert!(main.contains(&format!("atds\\-{command}(1)")), "{command}");
+        let name = command.replace('-', "\\-");
+        assert!(main.contains(&format!("atds\\-{name}(1)")), "{command}");
         let path = folder.join(format!("atds-{command}.1"));
         let page = std::fs::read_to_string(&path).unwrap();
         assert_eq!(page, atds(&["man", command]).ok());

@@ -28,7 +28,7 @@ fn signals() -> Vec<(&'static str, i32)> {
 }
 
 /// Waits until the command has a file below the folder to which it writes.
-fn wait_for_files(folder: &Path, child: &mut Child) {
+pub(crate) fn wait_for_files(folder: &Path, child: &mut Child) {
     let start = Instant::now();
     while !has_hidden_file(folder) {
         assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
@@ -200,8 +200,43 @@ fn a_stopped_inspect_keeps_its_totals() {
     }
 }
 
+/// The totals are those of the files before the endless one.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_stopped_verify_keeps_its_totals() {
+    let files = Generated::new(&["--records", "300", "--files", "1"]);
+    for (signal, code) in signals() {
+        for json in [false, true] {
+            let mut verify = command(&["verify", &files.file(0), "-"]);
+            verify.args(json.then_some("--json"));
+            verify.stdin(Stdio::piped());
+            verify.stdout(Stdio::piped()).stderr(Stdio::piped());
+            let mut child = verify.spawn().unwrap();
+            let stdin = child.stdin.take().unwrap();
+            wait_for_handler(&mut child);
+            std::thread::sleep(Duration::from_millis(500));
+            let ran = ended_by(child, signal);
+            assert_eq!((ran.code, ran.err.as_str()), (code, ""), "{}", ran.out);
+            let reason = format!("signal {}", code - 128);
+            let last = ran.out.lines().last().unwrap();
+            if json {
+                let total: serde_json::Value = serde_json::from_str(last).unwrap();
+                assert_eq!(total["total"]["stopped_early"], reason);
+                assert_eq!(total["total"]["records"], 300);
+            } else {
+                assert!(
+                    ran.out
+                        .contains("total of 1 file: 1 well, 0 damaged; 300 records")
+                );
+                assert_eq!(last, format!("stopped early by {reason}"));
+            }
+            drop(stdin);
+        }
+    }
+}
+
 /// Runs the command with a limit of 64 KiB for each file, like a full disk.
-fn on_a_small_disk(args: &[&str], tmp: &Path) -> Ran {
+pub(crate) fn on_a_small_disk(args: &[&str], tmp: &Path) -> Ran {
     let mut shell = Command::new("sh");
     let script = "trap '' XFSZ; ulimit -f 64; exec \"$0\" \"$@\"";
     shell.args(["-c", script, env!("CARGO_BIN_EXE_atds")]);

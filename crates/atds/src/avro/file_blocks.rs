@@ -9,6 +9,7 @@ use avro_block::{
 };
 
 use crate::avro::records::RecordOptions;
+use crate::formats::Counts;
 use crate::formats::avro::container;
 use crate::limits::HEADER_BUFFER_SIZE;
 use crate::source::{OnceInputs, Packing, Reading, Stop, open_local};
@@ -99,8 +100,9 @@ impl Iterator for FileBlocks {
     }
 }
 
+/// The error in the file at `path`.
 #[cold]
-fn in_file(error: atds_format::Error, path: &Path, packing: Option<Packing>) -> Error {
+pub(crate) fn in_file(error: atds_format::Error, path: &Path, packing: Option<Packing>) -> Error {
     let mut error = Error::from(atds_pipeline::Error::of_format(error, &path.into()));
     error.place.unpacked = packing.is_some();
     error
@@ -142,4 +144,31 @@ pub(crate) fn whole_index(
         Ok((index, None)) => Ok(Some(index)),
         Ok((_, Some(error))) | Err(error) => Err(in_file(container(error), path, None)),
     }
+}
+
+/// Counts the records of a file by reading its header and a few bytes of each block; of a packed file, all
+/// of it.
+///
+/// # Errors
+/// The file cannot be read, or its framing is damaged.
+pub(crate) fn block_counts(path: &Path, options: &RecordOptions) -> Result<Counts, Error> {
+    let (header, blocks) = match whole_index(path, options)? {
+        Some(index) => {
+            let counts = index.entries.iter().map(|entry| entry.count).collect();
+            (index.header, counts)
+        }
+        None => {
+            let opened = Reading::open(path, &Stop::default());
+            let mut blocks = FileBlocks::new(path, opened, options)?;
+            let mut counts = Vec::new();
+            for block in &mut blocks {
+                counts.push(block?.count);
+            }
+            (blocks.reader.header().clone(), counts.into())
+        }
+    };
+    Ok(Counts {
+        marker: header.sync().0,
+        blocks,
+    })
 }

@@ -9,8 +9,8 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
 
+use atds_pipeline::Progress;
 use avro_block::Header;
 use avro_decode::{Inferred, infer};
 #[doc(inline)]
@@ -19,6 +19,7 @@ pub use avro_decode::{Schema, SchemaError, SchemaPath, SchemaPaths, paths};
 use crate::avro::file_blocks::read_header;
 use crate::avro::inference::{Merged, infer_features};
 use crate::avro::plans::parse_text;
+use crate::formats::FileFormat;
 use crate::limits::{HEADER_THREADS, MAX_SCHEMA_BYTES};
 use crate::lock::lock;
 use crate::source::OnceInputs;
@@ -63,13 +64,19 @@ impl FileSchemas {
     /// A file that cannot be read, or is not Avro, is no error here. Building a data set raises the
     /// error, after the check of earlier files.
     ///
+    /// Files of another format have no schemas.
+    ///
     /// # Errors
-    /// As [`Files::resolve`].
+    /// As [`Files::resolve`]; files of two formats.
     pub fn read(
         files: &Files,
         on_check: impl Fn(usize, usize) -> ControlFlow<()> + Sync,
     ) -> Result<FileSchemas, Error> {
-        Ok(Self::read_all(&files.look_up()?, files.inputs(), on_check))
+        let found = files.look_up()?;
+        if files.format_of(&found)? != FileFormat::Avro {
+            return Ok(FileSchemas::default());
+        }
+        Ok(Self::read_all(&found, files.inputs(), on_check))
     }
 
     /// Reads the header of the first file only.
@@ -77,7 +84,11 @@ impl FileSchemas {
     /// # Errors
     /// As [`read`](FileSchemas::read).
     pub fn read_first(files: &Files) -> Result<FileSchemas, Error> {
-        let first = &files.look_up()?[..1];
+        let found = files.look_up()?;
+        let first = &found[..1];
+        if files.format_of(&found)? != FileFormat::Avro {
+            return Ok(FileSchemas::default());
+        }
         Ok(Self::read_all(first, files.inputs(), |_, _| {
             ControlFlow::Continue(())
         }))
@@ -208,7 +219,7 @@ struct Found {
     /// Number of files that were read.
     checked: usize,
     /// The time of the last progress message in the log, or of the first file.
-    logged: Option<Instant>,
+    progress: Option<Progress>,
     /// The schemas by the hashes of their texts. A collision of hashes is as unlikely as a hardware
     /// fault. The second schema would then be checked when its file is opened.
     schemas: HashMap<u64, FileSchema>,
@@ -256,11 +267,10 @@ impl Found {
             _ => {}
         }
         self.checked += 1;
-        let logged = self.logged.get_or_insert_with(Instant::now);
-        if logged.elapsed() >= LOGGED_EVERY {
-            *logged = Instant::now();
-            log::info!("read the headers of {} of {total} files", self.checked);
-        }
+        let progress = self.progress.get_or_insert_default();
+        progress.note(self.checked as u64, total as u64, || {
+            format!("read the headers of {} of {total} files", self.checked)
+        });
         self.checked
     }
 
@@ -276,9 +286,6 @@ impl Found {
         }
     }
 }
-
-/// The interval between progress messages.
-const LOGGED_EVERY: Duration = Duration::from_secs(5);
 
 #[cold]
 fn stopped() -> Error {

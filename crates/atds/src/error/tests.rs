@@ -86,6 +86,10 @@ fn each_kind_reads_as_the_facades_own() {
             "a payload of 1 byte cannot hold 3 records".to_owned(),
         ),
         (
+            Kind::FileShrank { before: 9, now: 1 },
+            "the file shrank from 9 to 1 byte while it was read".to_owned(),
+        ),
+        (
             Kind::RecordsChanged {
                 counted: 4,
                 found: 1,

@@ -11,12 +11,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::formats::FileFormat;
 use crate::source::OnceInputs;
 use crate::{Error, ErrorKind};
 
 pub use expansion::NotExpanded;
 pub(crate) use location::local_path;
 pub use nothing::NothingFound;
+use search::Names;
 
 pub use crate::source::Packing;
 
@@ -25,7 +27,7 @@ pub(crate) type Found = (PathBuf, Metadata);
 
 /// Files, patterns and folders, before they are looked up.
 ///
-/// A folder stands for its files named `*.avro`, and with [`recursive`](Files::recursive) for
+/// A folder stands for its files whose names [tell a format](FileFormat::suffixes), such as `*.avro`, and with [`recursive`](Files::recursive) for
 /// the files of that name in folders below it too. A pattern stands for the files that it matches:
 /// `*` and `?` are any characters of a name, `[..]` is one character of a set, `**` is any number
 /// of folders. The files of a folder or pattern are sorted by name; several folders and patterns
@@ -49,6 +51,8 @@ pub(crate) type Found = (PathBuf, Metadata);
 pub struct Files {
     given: Vec<PathBuf>,
     pub(crate) recursive: bool,
+    /// The format that is insisted on.
+    pub(crate) format: Option<FileFormat>,
     inputs: Arc<OnceInputs>,
     /// The files that were found, if they were looked up already.
     found: Option<Arc<[PathBuf]>>,
@@ -75,10 +79,18 @@ impl Files {
         self
     }
 
+    /// Sets the format that the files have (by default their names or first bytes tell it): of a folder, only
+    /// files named as those of the format are taken.
+    #[must_use]
+    pub fn format(mut self, format: impl Into<Option<FileFormat>>) -> Self {
+        self.format = format.into();
+        self
+    }
+
     /// Looks up every file.
     ///
     /// # Errors
-    /// A file that is missing, a folder without `.avro` files, a pattern that matches no file or is
+    /// A file that is missing, a folder without such files, a pattern that matches no file or is
     /// invalid, a URL that is no local file, or no files at all.
     pub fn resolve(&self) -> Result<Vec<PathBuf>, Error> {
         Ok(self.look_up()?.to_vec())
@@ -109,9 +121,34 @@ impl Files {
         Ok(self.inputs.paths())
     }
 
+    /// The format of the files that were looked up: the one that was chosen, or that of the files.
+    ///
+    /// # Errors
+    /// The names of the files tell two formats, or the first file cannot be opened.
+    pub(crate) fn format_of(&self, found: &[PathBuf]) -> Result<FileFormat, Error> {
+        match self.format {
+            Some(format) => Ok(format),
+            None => FileFormat::of_files(found, &self.inputs),
+        }
+    }
+
+    /// The names of a folder's files.
+    fn names(&self) -> Names {
+        let formats = FileFormat::ALL.iter().copied();
+        let formats = formats.filter(|format| self.format.is_none_or(|only| only == *format));
+        Names(formats.collect())
+    }
+
     /// The inputs that can be read only once.
     pub(crate) fn inputs(&self) -> &Arc<OnceInputs> {
         &self.inputs
+    }
+
+    /// Some of the files that were looked up.
+    pub(crate) fn only(&self, found: &[PathBuf]) -> Files {
+        let mut files = self.clone();
+        files.found = Some(found.into());
+        files
     }
 
     /// Looks up every file, and registers the inputs that can be read only once.
@@ -124,11 +161,16 @@ impl Files {
             let path = local_path(given)?;
             match std::fs::metadata(&path) {
                 Ok(found) if found.is_dir() => {
-                    files.append(&mut search::folder(&path, self.recursive)?);
+                    files.append(&mut search::folder(&path, self.names(), self.recursive)?);
                 }
                 Ok(found) => files.push((path.into_owned(), found)),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    files.append(&mut search::pattern(&path, self.recursive, error)?);
+                    files.append(&mut search::pattern(
+                        &path,
+                        self.names(),
+                        self.recursive,
+                        error,
+                    )?);
                 }
                 Err(error) => return Err(Error::io(error, &path)),
             }

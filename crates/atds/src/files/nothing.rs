@@ -6,50 +6,58 @@ use std::path::{Path, PathBuf};
 use glob::Pattern;
 
 use super::NotExpanded;
-use super::search::{Search, entries, is_hidden};
+use super::search::{Names, Search, entries, is_hidden};
 use crate::interface::quoted;
 use atds_features::words::counted;
 
 /// Maximum number of folders that are searched for suggestions.
 const MAX_FOLDERS: usize = 1000;
 
-/// Details about a folder without `.avro` files, or a pattern without matches.
+/// Details about a folder without files, or a pattern without matches.
 #[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-#[error("{}{explanation}", if *is_folder { NO_FILES } else { NO_MATCH })]
+#[error("{explanation}")]
 pub struct NothingFound {
     /// Whether a folder was given, not a pattern.
     pub is_folder: bool,
-    /// What is there instead, what was skipped, and what to give, as the message says it.
+    /// What was looked for, what is there instead, what was skipped, and what to give.
     pub explanation: String,
     /// Patterns that match existing files.
     pub suggestions: Vec<String>,
 }
 
-const NO_FILES: &str = "no Avro files there (a folder's files are those named *.avro)";
 const NO_MATCH: &str = "no file matches this pattern";
+
+/// Says that a folder has no files of these names.
+fn no_files(names: &Names) -> String {
+    let what = match names.0[..] {
+        [format] => format.title(),
+        _ => "row",
+    };
+    format!(
+        "no {what} files there (a folder's files are those named {})",
+        names.patterns().join(", ")
+    )
+}
 
 /// The contents of a folder in which a search has found no files.
 #[cold]
 pub(super) fn in_folder(folder: &Path, recursive: bool, search: &Search) -> NothingFound {
-    let mut there = Contents::default();
+    let mut there = Contents::new(&search.names);
     there.look(folder, 0);
     there.hidden.0.extend(search.hidden.0.iter().cloned());
-    let (mut names, mut patterns) = (there.names.clone(), Vec::new());
+    let (mut names, mut patterns) = (there.here.clone(), Vec::new());
     if recursive && !there.below.is_empty() {
         names.append(&mut there.below);
-        patterns.extend(pattern_for(&names).map(|names| format!("**/{names}")));
+        patterns.extend(there.pattern_for(&names).map(|names| format!("**/{names}")));
     } else {
         patterns.extend(there.pattern_below());
-        patterns.extend(pattern_for(&names));
+        patterns.extend(there.pattern_for(&names));
     }
-    let counts = [
-        (there.folders, "folder", ""),
-        (names.len(), "file", " without .avro"),
-    ];
+    let counts = [(there.folders, "folder"), (names.len(), "other file")];
     let suggestions = patterns.iter().map(|inside| join(folder, inside)).collect();
     let mut found = explain(true, &counts, &there.hidden, search, suggestions);
-    if has_avro(&there.below) {
+    if there.has_any(&there.below) {
         found.explanation += ", or set `recursive`";
     }
     found
@@ -70,11 +78,11 @@ pub(super) fn of_pattern(
     let not_expanded = NotExpanded::in_path(given).map(|part| part.to_string());
     if let Some(reason) = not_expanded.or_else(|| missing.last().map(no_folder)) {
         return NothingFound {
-            explanation: format!(": {reason}"),
+            explanation: format!("{NO_MATCH}: {reason}"),
             ..NothingFound::default()
         };
     }
-    let mut there = Contents::default();
+    let mut there = Contents::new(&search.names);
     for folder in &search.folders {
         there.look(folder, 0);
     }
@@ -85,12 +93,12 @@ pub(super) fn of_pattern(
         there.pattern().map(|inside| format!("{pattern}/{inside}"))
     } else if is_simple {
         there.look(start, 0);
-        (folders, beside) = (there.folders, there.names.len());
+        (folders, beside) = (there.folders, there.here.len());
         there.pattern().map(|inside| join(start, &inside))
     } else {
         None
     };
-    let counts = [(folders, "folder", ""), (beside, "other file", "")];
+    let counts = [(folders, "folder"), (beside, "other file")];
     let suggestions = suggestion.into_iter().collect();
     explain(false, &counts, &search.hidden, search, suggestions)
 }
@@ -99,7 +107,7 @@ pub(super) fn of_pattern(
 /// suggested if nothing else is.
 fn explain(
     is_folder: bool,
-    counts: &[(usize, &str, &str)],
+    counts: &[(usize, &str)],
     hidden: &Hidden,
     search: &Search,
     mut suggestions: Vec<String>,
@@ -107,10 +115,8 @@ fn explain(
     if suggestions.is_empty() {
         suggestions.extend(search.hidden.pattern());
     }
-    let counts = counts.iter().filter(|(count, ..)| *count > 0);
-    let there: Vec<_> = counts
-        .map(|(count, what, which)| counted(*count, what) + which)
-        .collect();
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    let there: Vec<_> = counts.map(|(count, what)| counted(*count, what)).collect();
     let quoted: Vec<_> = suggestions.iter().map(quoted).collect();
     let advice = match &quoted[..] {
         [] => String::new(),
@@ -118,12 +124,16 @@ fn explain(
     };
     let hidden = hidden.in_words().map(|words| format!("; {words}"));
     let hidden = hidden.unwrap_or_default();
+    let nothing = match is_folder {
+        true => no_files(&search.names),
+        false => NO_MATCH.to_owned(),
+    };
     let explanation = if !there.is_empty() {
-        format!(", but {}{advice}{hidden}", there.join(" and "))
+        format!("{nothing}, but {}{advice}{hidden}", there.join(" and "))
     } else if hidden.is_empty() && is_folder {
-        format!(": the folder is empty{advice}")
+        format!("{nothing}: the folder is empty{advice}")
     } else {
-        hidden + &advice
+        nothing + &hidden + &advice
     };
     NothingFound {
         is_folder,
@@ -163,12 +173,13 @@ impl Hidden {
     }
 }
 
-/// Files of a folder that were skipped although they may be Avro, in words.
-pub(super) fn alike(files: &BTreeSet<PathBuf>) -> Option<String> {
+/// Files of a folder that were skipped although they may be of its files, in words.
+pub(super) fn alike(names: &Names, files: &BTreeSet<PathBuf>) -> Option<String> {
     let skipped = skipped(files.len(), files.first()?)?;
     let count = counted(files.len(), "file");
     Some(format!(
-        "{count} not named *.avro {skipped}: to read such files, give a pattern for them too"
+        "{count} not named {} {skipped}: to read such files, give a pattern for them too",
+        names.patterns().join(", ")
     ))
 }
 
@@ -182,19 +193,31 @@ fn skipped(count: usize, first: &Path) -> Option<String> {
 }
 
 /// The contents of a folder and of the folders below it.
-#[derive(Default)]
-struct Contents {
+struct Contents<'a> {
+    /// The names of a folder's files.
+    names: &'a Names,
     /// Folders in the folder itself.
     folders: usize,
     /// Names of the files in the folder itself, and in folders below.
-    names: Vec<String>,
+    here: Vec<String>,
     below: Vec<String>,
     /// Hidden files and folders in the folder itself.
     hidden: Hidden,
     looked_into: usize,
 }
 
-impl Contents {
+impl<'a> Contents<'a> {
+    fn new(names: &'a Names) -> Self {
+        Contents {
+            names,
+            folders: 0,
+            here: Vec::new(),
+            below: Vec::new(),
+            hidden: Hidden::default(),
+            looked_into: 0,
+        }
+    }
+
     /// Reads a folder and the folders below it. Unreadable folders count as empty.
     fn look(&mut self, folder: &Path, depth: usize) {
         self.looked_into += 1;
@@ -210,7 +233,7 @@ impl Contents {
                     }
                 }
                 (false, false) => {
-                    let names = [&mut self.names, &mut self.below];
+                    let names = [&mut self.here, &mut self.below];
                     let name = entry.name.to_string_lossy().into_owned();
                     names[depth.min(1)].push(name);
                 }
@@ -220,27 +243,31 @@ impl Contents {
 
     /// A pattern for the files in a folder or below, relative to the folder.
     fn pattern(&self) -> Option<String> {
-        let is_below = !has_avro(&self.names) && has_avro(&self.below);
-        let here = pattern_for(&self.names).filter(|_| !is_below);
+        let is_below = !self.has_any(&self.here) && self.has_any(&self.below);
+        let here = self.pattern_for(&self.here).filter(|_| !is_below);
         here.or_else(|| self.pattern_below())
     }
 
     /// A pattern for the files below a folder, relative to the folder.
     fn pattern_below(&self) -> Option<String> {
-        Some(format!("**/{}", pattern_for(&self.below)?))
+        Some(format!("**/{}", self.pattern_for(&self.below)?))
     }
-}
 
-fn has_avro(names: &[String]) -> bool {
-    names.iter().any(|name| name.ends_with(".avro"))
-}
+    /// Whether some are named as a folder's files are.
+    fn has_any(&self, names: &[String]) -> bool {
+        names.iter().any(|name| self.names.have(name))
+    }
 
-/// A pattern for files: `*.avro`, if some have such names.
-fn pattern_for(names: &[String]) -> Option<String> {
-    match names {
-        [] => None,
-        names if has_avro(names) => Some("*.avro".to_owned()),
-        names => Some(common_pattern(names)),
+    /// A pattern for files: `*.avro`, if some have such names.
+    fn pattern_for(&self, names: &[String]) -> Option<String> {
+        let mut patterns = self.names.patterns().into_iter();
+        let is_there = |pattern: &String| names.iter().any(|name| name.ends_with(&pattern[1..]));
+        match names {
+            [] => None,
+            names => patterns
+                .find(is_there)
+                .or_else(|| Some(common_pattern(names))),
+        }
     }
 }
 

@@ -10,11 +10,12 @@ use glob::Pattern;
 
 use super::nothing::{self, Hidden, NothingFound};
 use super::{Found, NotExpanded};
+use crate::formats::FileFormat;
 use crate::{Error, ErrorKind};
 
-/// The files named `*.avro` in a folder; with `recursive` also in all folders below.
-pub(super) fn folder(folder: &Path, recursive: bool) -> Result<Vec<Found>, Error> {
-    let mut search = Search::default();
+/// The files of these names in a folder; with `recursive` also in all folders below.
+pub(super) fn folder(folder: &Path, names: Names, recursive: bool) -> Result<Vec<Found>, Error> {
+    let mut search = Search::new(names);
     search.folder(folder, recursive)?;
     search.finish(folder, |search| {
         nothing::in_folder(folder, recursive, search)
@@ -25,6 +26,7 @@ pub(super) fn folder(folder: &Path, recursive: bool) -> Result<Vec<Found>, Error
 /// `missing` is the error if the pattern is a plain path.
 pub(super) fn pattern(
     given: &Path,
+    names: Names,
     recursive: bool,
     missing: io::Error,
 ) -> Result<Vec<Found>, Error> {
@@ -36,7 +38,7 @@ pub(super) fn pattern(
         });
     }
     let (start, parts) = parse(given)?;
-    let mut search = Search::default();
+    let mut search = Search::new(names);
     search.run(&start, &parts)?;
     if recursive {
         for matched in std::mem::take(&mut search.folders) {
@@ -51,14 +53,64 @@ pub(super) fn pattern(
     })
 }
 
+/// The names of a folder's files: those of these formats.
+#[derive(Clone, Debug)]
+pub(super) struct Names(pub(super) Vec<FileFormat>);
+
+impl Names {
+    fn suffixes(&self) -> impl Iterator<Item = &'static str> {
+        self.0.iter().flat_map(|format| format.suffixes()).copied()
+    }
+
+    pub(super) fn have(&self, name: &str) -> bool {
+        self.0.iter().any(|format| format.has_name(name))
+    }
+
+    /// Whether a name is similar to one of these: `a.avro.gz`, `A.AVRO`.
+    fn are_like(&self, name: &str) -> bool {
+        let name = name.to_ascii_lowercase();
+        self.suffixes().any(|suffix| name.contains(suffix))
+    }
+
+    /// The patterns of the names: `*.avro`. Of a format with several suffixes it is the first, which tells
+    /// the others.
+    pub(super) fn patterns(&self) -> Vec<String> {
+        let first = |format: &FileFormat| Some(format!("*{}", format.suffixes().first()?));
+        self.0.iter().filter_map(first).collect()
+    }
+}
+
 /// A component of a pattern.
 #[derive(Clone, Debug)]
 enum PatternPart {
     /// A name, or `..`.
     Plain(OsString),
     Names(Pattern),
+    /// The names of a folder's files.
+    Files(Names),
     /// `**`: any number of folders.
     Folders,
+}
+
+impl PatternPart {
+    /// Whether a name is one of those that the component stands for.
+    fn matches(&self, name: &OsStr) -> bool {
+        let text = name.to_string_lossy();
+        match self {
+            PatternPart::Plain(plain) => plain == name,
+            PatternPart::Names(pattern) => pattern.matches(&text),
+            PatternPart::Files(names) => names.have(&text),
+            PatternPart::Folders => true,
+        }
+    }
+
+    /// Whether hidden names match, too.
+    fn takes_hidden(&self) -> bool {
+        let PatternPart::Names(pattern) = self else {
+            return false;
+        };
+        pattern.as_str().starts_with(['.', '_'])
+    }
 }
 
 /// The folder that a pattern begins in, and its components from there.
@@ -91,16 +143,16 @@ fn parse(given: &Path) -> Result<(PathBuf, Vec<PatternPart>), Error> {
 }
 
 /// The results of a search.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Search {
+    /// The names of a folder's files.
+    pub(super) names: Names,
     pub(super) files: Vec<Found>,
     /// Folders that match as a file would have to.
     pub(super) folders: Vec<PathBuf>,
     /// Hidden files and folders that would match.
     pub(super) hidden: Hidden,
-    /// Whether a folder is searched now, not a pattern.
-    is_folder: bool,
-    /// Files of a folder with names similar to `*.avro`: `a.avro.gz`, `A.AVRO`.
+    /// Files of a folder with names similar to those of its files.
     alike: BTreeSet<PathBuf>,
     /// Links to folders that `**` has found; they are followed at the end.
     links: Vec<(PathBuf, usize)>,
@@ -110,11 +162,21 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// Searches a folder, and with `recursive` all folders below, for files named `*.avro`.
+    fn new(names: Names) -> Self {
+        Search {
+            names,
+            files: Vec::new(),
+            folders: Vec::new(),
+            hidden: Hidden::default(),
+            alike: BTreeSet::new(),
+            links: Vec::new(),
+            searched: HashSet::new(),
+        }
+    }
+
+    /// Searches a folder, and with `recursive` all folders below, for its files.
     fn folder(&mut self, folder: &Path, recursive: bool) -> Result<(), Error> {
-        let avro = PatternPart::Names(Pattern::new("*.avro").expect("it is one"));
-        let parts = [PatternPart::Folders, avro];
-        self.is_folder = true;
+        let parts = [PatternPart::Folders, PatternPart::Files(self.names.clone())];
         self.searched.clear();
         self.run(folder, if recursive { &parts } else { &parts[1..] })
     }
@@ -142,7 +204,8 @@ impl Search {
             let nothing = Box::new(explain(&self));
             return Err(Error::new(ErrorKind::NothingFound(nothing)).in_file(given));
         }
-        let skipped = [self.hidden.in_words(), nothing::alike(&self.alike)];
+        let alike = nothing::alike(&self.names, &self.alike);
+        let skipped = [self.hidden.in_words(), alike];
         for skipped in skipped.into_iter().flatten() {
             log::warn!("{}: {skipped}", given.display());
         }
@@ -163,16 +226,23 @@ impl Search {
                     Err(_) => Ok(()),
                 }
             }
-            [PatternPart::Names(pattern), rest @ ..] => {
+            [
+                part @ (PatternPart::Names(_) | PatternPart::Files(_)),
+                rest @ ..,
+            ] => {
                 for entry in entries(path)? {
                     let next = path.join(&entry.name);
-                    if !pattern.matches(&entry.name.to_string_lossy()) {
-                        if self.is_folder && entry.is_like_avro() {
+                    if !part.matches(&entry.name) {
+                        if let PatternPart::Files(names) = part
+                            && !entry.is_folder
+                            && !is_hidden(&entry.name)
+                            && names.are_like(&entry.name.to_string_lossy())
+                        {
                             self.alike.insert(next);
                         }
                         continue;
                     }
-                    if !is_hidden(&entry.name) || pattern.as_str().starts_with(['.', '_']) {
+                    if !is_hidden(&entry.name) || part.takes_hidden() {
                         self.below(&next, rest)?;
                     } else if entry.is_folder != rest.is_empty() {
                         self.hidden.0.insert((entry.is_folder, next));
@@ -229,14 +299,6 @@ pub(super) struct Entry {
     pub(super) name: OsString,
     pub(super) is_folder: bool,
     pub(super) is_link: bool,
-}
-
-impl Entry {
-    /// Whether the entry is a file with `.avro` in its name that is not hidden.
-    fn is_like_avro(&self) -> bool {
-        let name = self.name.to_string_lossy().to_ascii_lowercase();
-        !self.is_folder && name.contains(".avro") && !is_hidden(&self.name)
-    }
 }
 
 /// The entries of a folder, sorted by name; empty if `folder` is no folder.

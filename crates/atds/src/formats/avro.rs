@@ -67,6 +67,7 @@ impl Format for AvroFormat {
         Ok(Box::new(FramedBlocks {
             opened,
             framer,
+            sync: None,
             is_ended: false,
         }))
     }
@@ -93,6 +94,19 @@ impl Opened {
         })))
     }
 
+    /// The blocks from block `index` on, which begins at `offset`, of a file whose header was read.
+    fn at_block(&self, sync: SyncMarker, index: u64, offset: u64) -> Option<Box<dyn Blocks>> {
+        let (limits, trailing) = framing(&self.format.reading);
+        let mut framer = Framer::at_block(sync, offset, index, limits);
+        framer.set_trailing_bytes(trailing);
+        Some(Box::new(FramedBlocks {
+            opened: self.clone(),
+            framer,
+            sync: Some(sync),
+            is_ended: false,
+        }))
+    }
+
     #[cold]
     fn name_fault(&self, what: &str) {
         self.format.log.name(&self.location, what);
@@ -115,6 +129,7 @@ pub(crate) fn container(error: avro_block::Error) -> Error {
 struct FramedBlocks {
     opened: Opened,
     framer: Framer,
+    sync: Option<SyncMarker>,
     is_ended: bool,
 }
 
@@ -126,7 +141,10 @@ impl Blocks for FramedBlocks {
     fn next(&mut self) -> Result<Next, Error> {
         loop {
             match self.framer.next().map_err(container)? {
-                Frame::Header(header) => return self.opened.decoder(&header),
+                Frame::Header(header) => {
+                    self.sync = Some(header.sync());
+                    return self.opened.decoder(&header);
+                }
                 Frame::Block(block) => {
                     let is_plain = self.opened.codec.is_null();
                     return Ok(Next::Block(BlockDesc {
@@ -168,6 +186,14 @@ impl Blocks for FramedBlocks {
         self.framer.resync()
     }
 
+    fn skipped_bytes(&self) -> u64 {
+        self.framer.skipped_bytes()
+    }
+
+    fn at_block(&self, index: u64, offset: u64) -> Option<Box<dyn Blocks>> {
+        self.opened.at_block(self.sync?, index, offset)
+    }
+
     fn trailing_bytes(&self) -> u64 {
         self.framer.trailing_bytes()
     }
@@ -179,7 +205,8 @@ struct ListedBlocks {
     opened: Opened,
     scan: IndexScan,
     sync: Option<SyncMarker>,
-    entries: Vec<IndexEntry>,
+    /// The blocks with their numbers, in which damaged ones count.
+    entries: Vec<(u64, IndexEntry)>,
     trailing_bytes: u64,
 }
 
@@ -191,8 +218,8 @@ impl Blocks for ListedBlocks {
                 self.opened.decoder(&header)
             }
             Scan::Block(entry) => {
-                let index = self.entries.len() as u64;
-                self.entries.push(entry);
+                let index = self.scan.block_index().map_or(0, |next| next - 1);
+                self.entries.push((index, entry));
                 let range = entry.offset..entry.offset + entry.len;
                 let payload_at = range.end - SyncMarker::LEN as u64 - entry.payload_len;
                 Ok(Next::Block(BlockDesc {
@@ -224,8 +251,23 @@ impl Blocks for ListedBlocks {
         self.scan.push(at, bytes);
     }
 
+    fn resync(&mut self) -> bool {
+        self.scan.resync()
+    }
+
+    fn skipped_bytes(&self) -> u64 {
+        self.scan.skipped_bytes()
+    }
+
+    fn at_block(&self, index: u64, offset: u64) -> Option<Box<dyn Blocks>> {
+        self.opened.at_block(self.sync?, index, offset)
+    }
+
     fn payload(&self, block: &BlockDesc, ranges: Vec<Bytes>) -> Result<Vec<Bytes>, Error> {
-        let entry = self.entries.get(block.index as usize);
+        let found = self
+            .entries
+            .binary_search_by_key(&block.index, |entry| entry.0);
+        let entry = found.ok().map(|at| &self.entries[at].1);
         let (Some(entry), Some(sync), Some(bytes)) = (entry, self.sync, ranges.first()) else {
             return Ok(ranges);
         };

@@ -1,8 +1,20 @@
-//! The formats that the pipeline reads, a file each.
+//! The formats that the pipeline reads, a file each, and the choice of one.
 
 pub(crate) mod avro;
+#[cfg(feature = "btable")]
+pub(crate) mod btable;
+mod choice;
+#[cfg(feature = "tfrecord")]
+pub(crate) mod tfrecord;
+
+pub use choice::FileFormat;
+pub(crate) use choice::{Chosen, Counts, two_formats};
 
 #[cfg(test)]
 mod tests {
+    #[cfg(feature = "btable")]
+    mod btable;
     mod conformance;
+    #[cfg(feature = "tfrecord")]
+    mod tfrecord;
 }

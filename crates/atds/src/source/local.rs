@@ -54,15 +54,12 @@ impl LocalFile {
     }
 
     fn read_some(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            match read_at(&self.file, buffer, offset) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Ok(0) if !buffer.is_empty() => {
-                    let now = self.file.metadata()?.len();
-                    return Err(self.shrank(now.min(self.size)));
-                }
-                read => return read,
+        match read_at(&self.file, buffer, offset)? {
+            0 if !buffer.is_empty() => {
+                let now = self.file.metadata()?.len();
+                Err(self.shrank(now.min(self.size)))
             }
+            read => Ok(read),
         }
     }
 
@@ -113,7 +110,9 @@ impl ByteSource for LocalFile {
     }
 
     fn check(&self, offset: u64) -> io::Result<()> {
-        if offset < self.checked.load(Relaxed) {
+        let checked = self.checked.load(Relaxed);
+        // Runs of blocks come in any order.
+        if (checked.saturating_sub(CHECK_BYTES)..checked).contains(&offset) {
             return Ok(());
         }
         self.checked.store(offset + CHECK_BYTES, Relaxed);
@@ -121,15 +120,35 @@ impl ByteSource for LocalFile {
     }
 }
 
-/// Reads from `offset` on; the answer may be short.
+/// Fills a buffer from `offset` on. The answer is short only if the file is.
+pub(crate) fn read_full(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match read_at(file, &mut buffer[filled..], offset + filled as u64)? {
+            0 => break,
+            read => filled += read,
+        }
+    }
+    Ok(filled)
+}
+
+/// Reads from `offset` on; the answer may be short. A read that a signal interrupts is done again.
+fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    loop {
+        match read_once_at(file, buffer, offset) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => return read,
+        }
+    }
+}
+
 #[cfg(unix)]
-pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+fn read_once_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::unix::fs::FileExt::read_at(file, buffer, offset)
 }
 
-/// Reads from `offset` on; the answer may be short.
 #[cfg(windows)]
-pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+fn read_once_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
 }
 

@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex};
 use atds_format::ByteSource;
 
 use crate::lock::lock;
-pub(crate) use local::Mappings;
-pub(crate) use once::{OnceInputs, OnceReader, Stop, open_input};
+pub(crate) use local::{Mappings, read_full};
+pub(crate) use once::{OnceInputs, OnceReader, Stop, file_id, open_input};
 pub use unpack::Packing;
 
 use local::LocalFile;
@@ -44,7 +44,7 @@ pub(crate) fn open(
 pub(crate) fn open_local(path: &Path) -> io::Result<(File, Option<Packing>)> {
     let (file, _) = open_input(path)?;
     let mut head = [0; HEAD];
-    let len = local::read_at(&file, &mut head, 0)?;
+    let len = read_full(&file, &mut head, 0)?;
     Ok((file, Packing::of_head(&head[..len])))
 }
 

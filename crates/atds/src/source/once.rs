@@ -194,18 +194,18 @@ fn once_name(kind: FileType) -> Option<&'static str> {
 
 /// Identifies a file: its device and its inode, or its path on systems that have no such numbers.
 #[cfg(unix)]
-pub(super) type FileId = (u64, u64);
+pub(crate) type FileId = (u64, u64);
 #[cfg(not(unix))]
-pub(super) type FileId = PathBuf;
+pub(crate) type FileId = PathBuf;
 
 #[cfg(unix)]
-pub(super) fn file_id(_: &Path, found: &Metadata) -> FileId {
+pub(crate) fn file_id(_: &Path, found: &Metadata) -> FileId {
     use std::os::unix::fs::MetadataExt;
     (found.dev(), found.ino())
 }
 
 #[cfg(not(unix))]
-pub(super) fn file_id(path: &Path, _: &Metadata) -> FileId {
+pub(crate) fn file_id(path: &Path, _: &Metadata) -> FileId {
     path.to_owned()
 }
 

@@ -1,4 +1,4 @@
-//! Files that are packed as a whole, by gzip or zstandard: unpacked while they are read.
+//! Files that are packed as a whole, by gzip, zlib or zstandard: unpacked while they are read.
 
 use std::fmt;
 use std::io::{self, BufReader, Read};
@@ -7,28 +7,40 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::ErrorKind;
 
-/// The compression around a whole Avro file, including its header. It is independent of the codec
-/// of the blocks.
+/// The compression around a whole file, including its header. It is independent of the codec of
+/// blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Packing {
     /// Gzip, of one member or several.
     Gzip,
+    /// zlib, as TensorFlow writes TFRecord files by `compression_type="ZLIB"`.
+    Zlib,
     /// Zstandard, of one frame or several.
     Zstandard,
 }
 
 impl Packing {
-    /// The name: `gzip` or `zstandard`.
+    /// The name: `gzip`, `zlib` or `zstandard`.
     pub fn name(self) -> &'static str {
         match self {
             Packing::Gzip => "gzip",
+            Packing::Zlib => "zlib",
             Packing::Zstandard => "zstandard",
         }
     }
 
     /// The packing of a file that begins with `head`, if it is compiled in.
     pub(super) fn of_head(head: &[u8]) -> Option<Self> {
+        #[cfg(feature = "tfrecord")]
+        match atds_tfrecord::Compression::of_head(head) {
+            // A record's length may look like the header of gzip.
+            _ if atds_tfrecord::begins_record(head) => return None,
+            atds_tfrecord::Compression::Zlib if cfg!(feature = "deflate") => {
+                return Some(Packing::Zlib);
+            }
+            _ => {}
+        }
         match head {
             [0x1f, 0x8b, 8, ..] if cfg!(feature = "deflate") => Some(Packing::Gzip),
             // A frame, or a skippable frame (RFC 8878, 3.1).
@@ -48,8 +60,9 @@ impl fmt::Display for Packing {
     }
 }
 
-/// Number of bytes that identify the packing of a file.
-pub(super) const HEAD: usize = 4;
+/// Number of bytes that identify the packing of a file: four, or the head of a record, which may look
+/// like a packing.
+pub(super) const HEAD: usize = 12;
 
 /// Size of a read from a packed file in bytes.
 const BUFFER: usize = 128 << 10;
@@ -66,6 +79,11 @@ pub(crate) fn unpack(
         #[cfg(feature = "deflate")]
         Packing::Gzip => Box::new(Members {
             member: Some(flate2::bufread::GzDecoder::new(packed)),
+            read: read.clone(),
+        }),
+        #[cfg(feature = "deflate")]
+        Packing::Zlib => Box::new(ZlibStream {
+            stream: flate2::bufread::ZlibDecoder::new(packed),
             read: read.clone(),
         }),
         #[cfg(feature = "zstandard")]
@@ -112,6 +130,31 @@ impl<R: io::BufRead> Read for Members<R> {
             };
         }
         Ok(0)
+    }
+}
+
+/// A stream of zlib, which ends with the file.
+#[cfg(feature = "deflate")]
+struct ZlibStream<R> {
+    stream: flate2::bufread::ZlibDecoder<R>,
+    /// Number of packed bytes that were read.
+    read: Arc<AtomicU64>,
+}
+
+#[cfg(feature = "deflate")]
+impl<R: io::BufRead> Read for ZlibStream<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.stream.read(buffer)?;
+        if read == 0 && !buffer.is_empty() {
+            let rest = self.stream.get_mut().fill_buf()?.len();
+            if rest > 0 {
+                let end = self.read.load(Relaxed) - rest as u64;
+                let message =
+                    format!("ends at byte {end} of the file, but more follows: cut it off");
+                return Err(fault(Packing::Zlib, end, message));
+            }
+        }
+        Ok(read)
     }
 }
 

@@ -4,6 +4,8 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod formats;
+mod index;
 #[cfg(unix)]
 mod once;
 mod packed;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use atds::avro::records::Records;
 
 use atds::avro::inspect;
-use atds::{Codec, Dataset, DatasetBuilder, ErrorKind, Files};
+use atds::{Codec, Dataset, DatasetBuilder, ErrorKind, Files, Shuffle};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use crate::common::{Folder, features, read, read_all, rows_file};
@@ -116,6 +116,10 @@ fn what_needs_more_than_once_is_refused_at_once() {
         (
             rows(&path).shuffle_blocks(true),
             "leave `shuffle_blocks` out",
+        ),
+        (
+            rows(&path).shuffle(Shuffle::Blocks),
+            "leave `shuffle=\"blocks\"` out",
         ),
         (rows(&path).mmap(true), "leave `mmap` out"),
         (rows([&path, &path]), "it is given twice"),

@@ -6,7 +6,7 @@ use atds::files::Packing;
 
 use atds::avro::records::Records;
 
-use atds::{Codec, Dataset, ErrorKind};
+use atds::{Codec, Dataset, DatasetBuilder, ErrorKind, Shuffle};
 
 use crate::common::{Folder, features, read, read_all, rows_file};
 
@@ -96,14 +96,14 @@ fn packed_files_are_counted_and_shared() {
             }
             assert_eq!(ids, Vec::from_iter(0..60), "{shards}");
         }
-        // A file is not unpacked a second time to count it.
+        // A file that has changed is counted again, and the counts of before do not fit it.
         let dataset = Dataset::builder(folder.join("1.avro"), 4).features(features());
         let dataset = dataset.build().unwrap();
         assert_eq!(dataset.num_records().unwrap(), 20);
         let counts = dataset.file_records().unwrap();
         for (records, found) in [(0..19, 19), (0..21, 21)] {
             folder.write("1.avro", &pack(&rows_file(records, 3, Codec::Null)));
-            assert_eq!(dataset.num_records().unwrap(), 20);
+            assert_eq!(dataset.num_records().unwrap(), found);
             let slice = dataset.slice(2..20, counts.clone()).unwrap();
             let error = read(slice.iter()).1.unwrap();
             assert!(
@@ -118,18 +118,22 @@ fn packed_files_are_counted_and_shared() {
 fn blocks_of_packed_files_cannot_be_shuffled() {
     for (_, pack) in PACK {
         let folder = folder(pack);
-        let error = folder.rows(4).shuffle_blocks(true).build();
-        let error = error.map(drop).unwrap_err();
-        assert!(matches!(error.kind, ErrorKind::Packed { .. }));
-        assert!(
-            folder
-                .message(&error)
-                .contains("leave `shuffle_blocks` out")
-        );
-        let unchecked = folder.rows(4).shuffle_blocks(true).check_files(false);
-        let (ids, error) = read(unchecked.build().unwrap().iter());
-        assert_eq!(ids.concat().len(), 20);
-        assert!(matches!(error.unwrap().kind, ErrorKind::Packed { .. }));
+        let of_each = || folder.rows(4).shuffle_blocks(true);
+        let of_all = || folder.rows(4).shuffle(Shuffle::Blocks);
+        let cases: [(&dyn Fn() -> DatasetBuilder, _, _); 2] = [
+            (&of_each, "leave `shuffle_blocks` out", 20),
+            // The blocks of all files are listed before the first batch.
+            (&of_all, "leave `shuffle=\"blocks\"` out", 0),
+        ];
+        for (builder, reason, records) in cases {
+            let error = builder().build().map(drop).unwrap_err();
+            assert!(matches!(error.kind, ErrorKind::Packed { .. }));
+            assert!(folder.message(&error).contains(reason));
+            let unchecked = builder().check_files(false);
+            let (ids, error) = read(unchecked.build().unwrap().iter());
+            assert_eq!(ids.concat().len(), records);
+            assert!(matches!(error.unwrap().kind, ErrorKind::Packed { .. }));
+        }
     }
 }
 

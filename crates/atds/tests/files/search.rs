@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use atds::{Codec, Dataset, ErrorKind, Files};
+use atds::{Codec, Dataset, ErrorKind, FileFormat, Files};
 
 use crate::common::{Folder, read_all, rows_file};
 
@@ -19,8 +19,10 @@ fn tree(paths: &[&str]) -> Folder {
 /// The files that `given` stands for in the folder, or the error.
 fn found(folder: &Folder, given: &str, recursive: bool) -> Result<Vec<String>, String> {
     let given = folder.join(given);
-    let files = Files::from(given).recursive(recursive).resolve();
-    let files = files.map_err(|error| folder.message(&error))?;
+    let files = Files::from(given)
+        .recursive(recursive)
+        .format(FileFormat::Avro);
+    let files = files.resolve().map_err(|error| folder.message(&error))?;
     let files = files.iter().map(|file| {
         let file = file.strip_prefix(folder.path()).unwrap();
         file.to_str().unwrap().to_owned()
@@ -157,18 +159,10 @@ fn an_error_says_what_is_there_and_what_to_write() {
         (
             "parts",
             false,
-            "parts: NONE, but 2 files without .avro: give 'parts/part-*'",
+            "parts: NONE, but 2 other files: give 'parts/part-*'",
         ),
-        (
-            "one",
-            false,
-            "one: NONE, but 1 file without .avro: give 'one/data'",
-        ),
-        (
-            "gz",
-            false,
-            "gz: NONE, but 2 files without .avro: give 'gz/p-*.gz'",
-        ),
+        ("one", false, "one: NONE, but 1 other file: give 'one/data'"),
+        ("gz", false, "gz: NONE, but 2 other files: give 'gz/p-*.gz'"),
         (
             "nested",
             false,
@@ -177,12 +171,12 @@ fn an_error_says_what_is_there_and_what_to_write() {
         (
             "nested",
             true,
-            "nested: NONE, but 2 folders and 2 files without .avro: give 'nested/**/part-*'",
+            "nested: NONE, but 2 folders and 2 other files: give 'nested/**/part-*'",
         ),
         (
             "both",
             false,
-            "both: NONE, but 1 folder and 1 file without .avro: give 'both/**/*.avro' or \
+            "both: NONE, but 1 folder and 1 other file: give 'both/**/*.avro' or \
              'both/y', or set `recursive`",
         ),
         (

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use atds_features::words::Shown;
-use atds_features::{Convert, TimeUnit};
+use atds_features::{Convert, Ids, TimeUnit};
 use tensor_batch::DType;
 
 use super::decimal::Decimal;
 use super::duration::Duration;
 use super::enums::{EnumIds, EnumPair, EnumSymbols, SymbolTable};
-use super::ids::{Ids, NumberIds, TextIds};
+use super::ids::{NumberIds, TextIds};
 use super::meaning::{Form, Meaning, Reach};
 use super::number_text::{NumberText, NumberTextIds};
 use super::numbers::Numbers;

@@ -1,11 +1,11 @@
 //! Decimals: an unscaled big-endian two's complement number, whose last `scale` digits follow the
 //! point (Avro 1.12, "Decimal"). An empty number is 0.
 
+use atds_features::narrow::Float as _;
 use num_bigint::BigInt;
 use tensor_batch::half::{bf16, f16};
 
 use super::chunks::each;
-use super::narrow::Float as _;
 use super::text::Bytes;
 use super::{Out, other_dtype};
 use crate::DecodeErrorKind;

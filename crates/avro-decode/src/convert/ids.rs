@@ -1,9 +1,6 @@
 //! Converts strings and numbers to ids, by hash or by vocabulary, without storing them.
 
-use std::io::Write;
-use std::sync::Arc;
-
-use atds_features::{Vocabulary, fingerprint64};
+use atds_features::Ids;
 
 use super::Out;
 use super::chunks::converted;
@@ -12,38 +9,6 @@ use super::text::Text;
 use super::time::Rescale;
 use crate::plan::cursor::{Cursor, Fault};
 use crate::plan::items::{Int, Long};
-
-/// A mapping from strings to ids.
-#[derive(Clone, Debug)]
-pub(super) enum Ids {
-    /// The fingerprint modulo this number, which is from 1 to `i64::MAX`.
-    Hash(u64),
-    /// The index of the word in the vocabulary.
-    Vocabulary(Arc<Vocabulary>),
-}
-
-impl Ids {
-    /// The id of a string.
-    #[inline]
-    pub(super) fn of(&self, string: &[u8]) -> i64 {
-        match self {
-            // The remainder is below `buckets`, which fits an i64.
-            Ids::Hash(buckets) => (fingerprint64(string) % buckets) as i64,
-            Ids::Vocabulary(vocabulary) => vocabulary.id(string),
-        }
-    }
-
-    /// The id of a number's decimal text.
-    fn of_number(&self, number: i64) -> i64 {
-        /// The length of `-9223372036854775808`.
-        const MAX_LEN: usize = 20;
-        let mut text = [0; MAX_LEN];
-        let mut rest = &mut text[..];
-        write!(rest, "{number}").expect("no i64 has more characters");
-        let len = MAX_LEN - rest.len();
-        self.of(&text[..len])
-    }
-}
 
 /// Reads strings as ids in the range of the dtype.
 #[derive(Clone, Debug)]

@@ -16,7 +16,6 @@ mod enums;
 mod error;
 mod ids;
 mod meaning;
-mod narrow;
 mod number_text;
 mod numbers;
 mod octets;
@@ -31,7 +30,7 @@ pub(crate) use compile::{
     Asked, Compiled, Refusal, Within, are_octets, in_words, operand, source, units,
 };
 pub(crate) use duration::WIDTH as DURATION_WIDTH;
-pub(crate) use out::Out;
+pub(crate) use tensor_batch::Out;
 pub(crate) use text::uuid_text;
 pub(crate) use time::Rescale;
 

@@ -2,8 +2,9 @@
 
 use std::io::Write;
 
+use atds_features::Ids;
+
 use super::chunks::each;
-use super::ids::Ids;
 use super::out::integers;
 use super::{Out, other_dtype};
 use crate::DecodeErrorKind;

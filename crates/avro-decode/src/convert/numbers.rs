@@ -1,9 +1,9 @@
 //! Numbers and booleans, promoted to the reader's type and cast to a dtype.
 
+use atds_features::narrow::Float as _;
 use tensor_batch::{DType, Element, fixed_width_dtypes};
 
 use super::chunks::converted;
-use super::narrow::Float as _;
 use super::{Out, other_dtype};
 use crate::DecodeErrorKind;
 use crate::plan::cursor::{Cursor, Fault};

@@ -33,6 +33,12 @@ impl Flow {
             }
             text += "\n";
         }
+        let (replayed, to_replay) = self
+            .counters
+            .note(|stats| (stats.replayed, stats.to_replay));
+        if replayed < to_replay {
+            text += &format!("going on: {replayed} of {to_replay} batches are drawn again\n");
+        }
         let workers = self.options.threads;
         let idle = FIRST_WORKER + workers - threads.len();
         if idle > 0 {

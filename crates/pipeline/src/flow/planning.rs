@@ -8,13 +8,14 @@ use crate::Error;
 use crate::error::Stop;
 use crate::memory::Lease;
 use crate::ops::{FileRead, Op, Queued};
+use crate::replay::Position;
 use crate::sync::MutexGuard;
 use crate::tuning::{LARGE_BATCH_TIME, PIECE_TIME, QUEUED_OPS};
 use crate::watch::{FOR_MEMORY, FOR_ROOM};
 
 impl Flow {
-    /// Has a worker do `read`, before any op. Returns at once.
-    pub(crate) fn read(&self, read: FileRead) {
+    /// Has a worker do `read`, before any op, unless the planning thread takes it back. Returns at once.
+    pub(crate) fn queue_read(&self, read: FileRead) {
         let mut state = self.lock();
         state.reads.push_back(read);
         self.unlock(state, false);
@@ -28,6 +29,23 @@ impl Flow {
             true => state.reads.pop_front(),
             false => None,
         }
+    }
+
+    /// Begins an epoch at a position, with batch `number` of the iteration.
+    pub(crate) fn begin_epoch(&self, number: u64, start: Position) {
+        let mut state = self.lock();
+        // One that was given out before the last batch tells no more.
+        while let Some((next, _)) = state.epochs.get(1)
+            && next + 1 < state.first
+        {
+            state.epochs.pop_front();
+        }
+        state.epochs.push_back((number, start));
+    }
+
+    /// Says that batches from batch `number` on are drawn from what is before an error.
+    pub(crate) fn set_sound(&self, number: u64) {
+        self.lock().sound = Some(number);
     }
 
     /// Queues an op. Waits while enough ops wait.
@@ -64,7 +82,8 @@ impl Flow {
     /// Says which of the batches that were drawn is the first that is not queued, by the bytes of all
     /// payloads until then.
     pub(crate) fn set_unqueued(&self, total: Option<u64>) {
-        self.unqueued.store(total.unwrap_or(u64::MAX), Relaxed);
+        self.unqueued_total
+            .store(total.unwrap_or(u64::MAX), Relaxed);
     }
 
     /// A lease of `bytes` for a payload or a read, if there is memory for it. `total` are the bytes of
@@ -102,7 +121,7 @@ impl Flow {
 
     /// Whether `bytes` more are not too much ahead of the first batch that is not finished.
     pub(super) fn may_read_ahead(&self, state: &State, total: u64, bytes: u64) -> bool {
-        let unqueued = self.unqueued.load(Relaxed);
+        let unqueued = self.unqueued_total.load(Relaxed);
         let until = state.totals.get(state.ready).copied().unwrap_or(unqueued);
         // Buffers of reads are used in part.
         let ahead = total.saturating_sub(until) + 2 * self.options.read_size as u64;
@@ -144,13 +163,13 @@ impl Flow {
         mut state: MutexGuard<'a, State>,
         waits_for: WaitsFor,
     ) -> MutexGuard<'a, State> {
-        state.waiting.planner = Some(waits_for);
+        state.waiting.planning_thread = Some(waits_for);
         let _waits = self.watch.begin(match waits_for {
             WaitsFor::Queue => FOR_ROOM,
             WaitsFor::Memory => FOR_MEMORY,
         });
         let mut state = wait(&self.room_changed, state);
-        state.waiting.planner = None;
+        state.waiting.planning_thread = None;
         state
     }
 
@@ -170,8 +189,8 @@ impl Flow {
 
     /// Whether to wake the planning thread. It queues several ops when it is awake, since waking it
     /// takes longer than planning an op.
-    pub(super) fn wakes_planner(&self, state: &State) -> bool {
-        match state.waiting.planner {
+    pub(super) fn wakes_planning_thread(&self, state: &State) -> bool {
+        match state.waiting.planning_thread {
             None => false,
             Some(WaitsFor::Queue) => state.queue.len() <= self.most_queued(state) / 2,
             Some(WaitsFor::Memory) => true,

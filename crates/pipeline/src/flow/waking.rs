@@ -16,7 +16,7 @@ pub(super) enum Next {
 }
 
 impl Flow {
-    /// Starts the first worker, and the others once there is work for them.
+    /// Starts the first worker. The others are started once there is work for them.
     pub(crate) fn start(&self) -> io::Result<()> {
         let mut state = self.lock();
         (state.started, state.looking) = (1, 1);
@@ -48,14 +48,14 @@ impl Flow {
     /// Frees the lock, and wakes those who have something to do since the state has changed: a worker, the
     /// planning thread, and perhaps the consumer.
     pub(super) fn unlock(&self, mut state: MutexGuard<'_, State>, wakes_consumer: bool) {
-        let planner = self.wakes_planner(&state);
+        let planning_thread = self.wakes_planning_thread(&state);
         let worker = self.next_worker(&mut state);
         drop(state);
         delays::hand_over();
         if wakes_consumer {
             self.batches_changed.notify_one();
         }
-        if planner {
+        if planning_thread {
             self.room_changed.notify_one();
         }
         self.wake(worker);
@@ -73,7 +73,11 @@ impl Flow {
     /// Starts a worker in addition to others, which go on alone if the system starts no thread.
     fn start_another(&self, worker: usize) {
         if let Err(error) = self.start_worker(worker) {
-            log::warn!("{worker} threads decode, since the system starts no more: {error}");
+            let decode = match worker {
+                1 => "1 thread decodes".to_owned(),
+                _ => format!("{worker} threads decode"),
+            };
+            log::warn!("{decode}, since the system starts no more: {error}");
             let mut state = self.lock();
             state.looking -= 1;
             state.started = self.options.threads;

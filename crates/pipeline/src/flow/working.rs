@@ -1,6 +1,7 @@
 //! What workers ask of the flow: they take ops and reads, and give back batches or what they made.
 
 use super::{Denied, Finished, Flow, State, wait};
+use crate::account::Account;
 use crate::block::Payload;
 use crate::delays;
 use crate::memory::Lease;
@@ -116,13 +117,13 @@ impl Flow {
 
     /// Gives a batch of op `seq` to the consumer's side, unless memory is so scarce that it must be
     /// made again. A batch before which others are missing counts as made early, and waits here if too
-    /// much is. The consumer is woken if `wakes`: for small batches, waking it takes longer than making
-    /// one.
+    /// much is: then `account` gives back what the op does not use. The consumer is woken if `wakes`: for
+    /// small batches, waking it takes longer than making one.
     pub(crate) fn finish_batch(
         &self,
-        seq: u64,
-        number: u64,
+        (seq, number): (u64, u64),
         mut finished: Finished,
+        mut account: Option<&mut Account>,
         wakes: bool,
     ) -> Result<(), Denied> {
         let mut state = self.lock();
@@ -147,6 +148,12 @@ impl Flow {
                 // An earlier op waits until no other runs.
                 return Err(Denied::Again);
             }
+            if let Some(account) = account.take() {
+                account.shrink();
+                self.unlock(state, false);
+                state = self.lock();
+                continue;
+            }
             state = self.wait_for_turn(state, FOR_EARLIER.with(&[("batch", number)]));
         };
         if let Some(slot) = state.batches.get_mut(at as usize) {
@@ -156,7 +163,7 @@ impl Flow {
         state.count_ready(&self.memory);
         let is_new = state.ready > before;
         let wakes = (wakes || state.has_failed) && state.waiting.consumer && state.ready > 0;
-        let planner = is_new && self.wakes_planner(&state);
+        let planning_thread = is_new && self.wakes_planning_thread(&state);
         let turn = is_new && state.waiting.for_turn > 0;
         let all = state.has_failed;
         drop(state);
@@ -164,7 +171,7 @@ impl Flow {
         if wakes {
             self.batches_changed.notify_one();
         }
-        if planner {
+        if planning_thread {
             self.room_changed.notify_one();
         }
         if turn || all {
@@ -209,7 +216,8 @@ impl Flow {
         self.turn_changed.notify_all();
     }
 
-    /// Has workers do `joins` before any op that has not started. Each counts as a running op.
+    /// Has workers do `joins` before any op that has not started. Each counts as a running op. If all others
+    /// wait for their turn, the worker that queues them does them itself, once it has ended its own.
     pub(crate) fn queue_joins(&self, joins: Vec<Join>) {
         if joins.is_empty() {
             return;
@@ -276,5 +284,62 @@ fn give_up_pieces(state: &State) {
         for piece in pieces.filter(|piece| piece.batch.is_cut()) {
             piece.batch.give_up();
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+#[allow(clippy::unwrap_used, reason = "a panic is a failure")]
+mod tests {
+    use std::time::Duration;
+    use std::{iter, thread};
+
+    use tensor_batch::BatchSpec;
+
+    use super::*;
+    use crate::Options;
+    use crate::pieces::PieceBatch;
+    use crate::planner::{BatchPlan, WindowSize};
+
+    #[test]
+    fn a_batch_that_waits_for_its_turn_holds_nothing_else() {
+        let mut options = Options::new(1);
+        (options.threads, options.memory_limit) = (2, 8_000);
+        let flow = Flow::new(options, BatchSpec::new(Vec::new()).unwrap());
+        for number in 0..2 {
+            let plan = BatchPlan {
+                rows: 1,
+                reads: Vec::new(),
+                window: WindowSize::default(),
+            };
+            let batch = PieceBatch::new(number, vec![plan]);
+            flow.push(Op::Make(vec![batch.again()])).unwrap();
+        }
+        let works: Vec<_> = (0..2).map(|worker| flow.next_work(worker)).collect();
+        assert!(matches!(
+            works[..],
+            [Some(Work::Op(..)), Some(Work::Op(..))]
+        ));
+        drop(works);
+        let finished = |bytes| Finished {
+            lease: Lease::try_new(&flow.memory, bytes),
+            ..Finished::without_batch(None, None)
+        };
+        let held = || flow.memory.held();
+        thread::scope(|scope| {
+            // More than an eighth of the limit.
+            let second = finished(2_000);
+            let unused = Lease::try_new(&flow.memory, 3_000).unwrap();
+            let mut account = Account::new(flow.clone(), unused, false);
+            assert_eq!(held(), 5_000);
+            let flow = &flow;
+            scope.spawn(move || flow.finish_batch((1, 1), second, Some(&mut account), true));
+            let waits = || flow.lock().waiting.for_turn > 0;
+            let mut looks = iter::repeat_with(|| thread::sleep(Duration::from_millis(1)));
+            let is_waiting = looks.by_ref().take(10_000).any(|()| waits());
+            let held_meanwhile = held();
+            flow.finish_batch((0, 0), finished(0), None, true).unwrap();
+            assert!(is_waiting);
+            assert_eq!(held_meanwhile, 2_000);
+        });
     }
 }

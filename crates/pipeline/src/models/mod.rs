@@ -17,7 +17,9 @@ use atds_format::{
     Scratch, Tally, Upcoming,
 };
 use bytes::Bytes;
-use tensor_batch::{Batch, BatchSpec, ColumnKind, ColumnSpec, DType, RowSlots};
+use tensor_batch::{
+    Batch, BatchSpec, ColumnKind, ColumnSpec, DType, Layout, RowSlots, UNKNOWN, Values,
+};
 
 use crate::Options;
 use crate::block::{self, Block, BlockPayload, FileContext};
@@ -25,6 +27,7 @@ use crate::flow::Flow;
 use crate::ops::Op;
 use crate::pieces::{Piece, PieceBatch};
 use crate::planner::{BatchPlan, Planner};
+use crate::replay::Wanted;
 
 /// Runs `model` in all orders of its threads in which at most `preemptions` times a thread stops that
 /// could go on.
@@ -35,7 +38,8 @@ fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     builder.check(model);
 }
 
-/// A record is a byte, which becomes the value of the column `byte`. 255 is a bad record.
+/// A record is a byte, which becomes the value of the column `byte`, and a list of one in the column
+/// `list`, if there is one. 255 is a bad record.
 #[derive(Debug)]
 struct ByteDecoder {
     prepares: bool,
@@ -87,8 +91,17 @@ impl Decoder for ByteDecoder {
                 error.place.record = Some(record);
                 return Err(error);
             }
-            let row = rows.row();
-            rows.columns()[0].dense::<i64>().unwrap()[row] = i64::from(byte);
+            let (row, value) = (rows.row(), i64::from(byte));
+            let (dense, lists) = rows.columns().split_first_mut().unwrap();
+            dense.dense::<i64>().unwrap()[row] = value;
+            for list in lists {
+                let list = list.segment().unwrap();
+                let Values::Int64(values) = &mut list.values else {
+                    unreachable!("of int64")
+                };
+                values.extend_from_slice(&[value]);
+                list.splits[0].push(values.len() as i64);
+            }
             rows.advance();
         }
         Ok(Decoded {
@@ -113,6 +126,7 @@ fn at(record: u64) -> Pos {
 /// A block of these records.
 fn block(bytes: &[u8], prepares: bool) -> Arc<Block> {
     let file = Arc::new(FileContext {
+        number: 0,
         location: Location::Url("memory:///a".into()),
         decoder: Arc::new(ByteDecoder { prepares }),
     });
@@ -128,7 +142,7 @@ fn block(bytes: &[u8], prepares: bool) -> Arc<Block> {
         max_prepared: None,
     };
     let payload = block::Payload::new(vec![bytes], false, None);
-    let block = Block::new(&desc, file, BlockPayload::Own(payload));
+    let block = Block::new(&desc, file, 0, BlockPayload::Own(payload));
     if !prepares {
         block.payload.take_as_it_is();
     }
@@ -139,7 +153,13 @@ fn block(bytes: &[u8], prepares: bool) -> Arc<Block> {
 fn plans(batch_size: u64, blocks: &[Arc<Block>]) -> Vec<BatchPlan> {
     let mut planner = Planner::new(&Options::new(batch_size as usize));
     for block in blocks {
-        planner.push(block.clone(), 0..block.records);
+        planner.push(
+            block.clone(),
+            Wanted {
+                records: (0..block.records).into(),
+                slot: None,
+            },
+        );
     }
     let mut plans = Vec::new();
     while planner.has_batch() {
@@ -171,8 +191,17 @@ struct Iteration {
 
 impl Iteration {
     fn new(options: &Options) -> Self {
-        let column = ColumnSpec::new("byte", DType::Int64, ColumnKind::Dense { shape: vec![] });
-        let spec = BatchSpec::new(vec![column]).unwrap();
+        let byte = ColumnKind::Dense { shape: vec![] };
+        let list = ColumnKind::Varlen {
+            shape: vec![UNKNOWN],
+            layout: Layout::Ragged,
+        };
+        let mut columns = vec![ColumnSpec::new("byte", DType::Int64, byte)];
+        if options.piece_rows.is_some() {
+            // Pieces have something to join.
+            columns.push(ColumnSpec::new("list", DType::Int64, list));
+        }
+        let spec = BatchSpec::new(columns).unwrap();
         Iteration {
             flow: Flow::new(options.clone(), spec),
             taken: Vec::new(),
@@ -221,7 +250,12 @@ impl Iteration {
 }
 
 fn rows(batch: &Batch) -> Vec<i64> {
-    batch.dense::<i64>("byte").unwrap().to_vec()
+    let rows = batch.dense::<i64>("byte").unwrap();
+    if let Ok(lists) = batch.ragged::<i64>("list") {
+        let lists = (0..lists.rows()).map(|row| lists.row(row));
+        assert!(lists.eq(rows.iter().map(std::slice::from_ref)));
+    }
+    rows.to_vec()
 }
 
 /// Options of `threads` workers.

@@ -84,7 +84,7 @@ fn a_worker_reads() {
         let mut run = Iteration::start(&threads(2));
         let answer = Arc::new((Mutex::new(None), Condvar::new()));
         let answered = answer.clone();
-        run.flow.read(FileRead {
+        run.flow.queue_read(FileRead {
             source: Arc::new(Source(Location::Url("memory:///a".into()))),
             range: 0..1,
             buffer: ReadBuffer::new(Vec::new(), None),
@@ -108,21 +108,31 @@ fn a_worker_reads() {
 /// Two workers write to one batch, and the last of them finishes it.
 #[test]
 fn workers_make_pieces_of_a_batch() {
-    check(2, || {
-        let mut run = Iteration::start(&threads(2));
-        let plan = plans(2, &[block(&[1], false), block(&[2], false)]);
-        let pieces = plan.into_iter().flat_map(cut).collect();
-        let batch = Arc::new(PieceBatch::new(0, pieces));
-        for number in 0..2 {
-            let batch = batch.clone();
-            let op = Op::Make(vec![Piece { batch, number }]);
-            run.flow.push(op).unwrap();
-        }
-        drop(batch);
-        run.flow.end(None);
-        assert_eq!(run.rest(), [1, 2]);
-        run.end();
-    });
+    check(2, || make_pieces(&threads(2)));
+}
+
+/// Its lists are laid end to end by two joins, which either worker does.
+#[test]
+fn workers_join_pieces_of_a_batch() {
+    let mut options = threads(2);
+    options.piece_rows = Some(1);
+    check(2, move || make_pieces(&options));
+}
+
+fn make_pieces(options: &Options) {
+    let mut run = Iteration::start(options);
+    let plan = plans(2, &[block(&[1], false), block(&[2], false)]);
+    let pieces = plan.into_iter().flat_map(cut).collect();
+    let batch = Arc::new(PieceBatch::new(0, pieces));
+    for number in 0..2 {
+        let batch = batch.clone();
+        let op = Op::Make(vec![Piece { batch, number }]);
+        run.flow.push(op).unwrap();
+    }
+    drop(batch);
+    run.flow.end(None);
+    assert_eq!(run.rest(), [1, 2]);
+    run.end();
 }
 
 /// A piece for each read.

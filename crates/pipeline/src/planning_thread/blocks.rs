@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
+use std::mem;
 use std::ops::Range;
 use std::sync::{Arc, Weak};
 
@@ -9,17 +10,22 @@ use atds_format::{Access, BlockDesc, Blocks, ByteSource, FileInfo, Location, Nex
 use bytes::Bytes;
 
 use super::PlanningThread;
-use super::payloads::Listed;
+use super::payloads::Awaited;
 use super::reads::{Asked, Fetched, addresses};
-use crate::Error;
 use crate::block::{Block, BlockPayload, FileContext, Payload};
+use crate::damage::Skipped;
 use crate::error::Stop;
+use crate::measure::share;
 use crate::memory::Lease;
+use crate::need::exceeded;
 use crate::read_pool::ReadPool;
+use crate::replay::Wanted;
 use crate::watch::OPEN;
+use crate::{Error, ErrorKind};
 
 /// A file that is being framed.
 pub(super) struct File {
+    pub(super) number: usize,
     pub(super) location: Location,
     pub(super) source: Arc<dyn ByteSource>,
     pub(super) access: Access,
@@ -28,39 +34,68 @@ pub(super) struct File {
     pub(super) context: Option<Arc<FileContext>>,
     /// Reads under way and answers that were not taken, in the order in which they are needed.
     pub(super) reads: VecDeque<Asked>,
+    /// The byte offset at which reading ahead ends, at most.
+    pub(super) ahead_to: u64,
     /// The addresses of the bytes that were pushed last, if they count by their buffer.
     pushed: Range<usize>,
     /// Number of bytes that were pushed since the last block.
     pub(super) unframed: u64,
     /// A lease for a large block, whose bytes are copied from several reads.
-    copied: Lease,
+    pub(super) copied: Lease,
     /// The byte offset at which the last framed block ends, and the number of the next.
-    framed_to: u64,
-    next_block: u64,
+    pub(super) framed_to: u64,
+    pub(super) next_block: u64,
+    /// Number of records of the blocks that were framed, and of their bytes.
+    pub(super) records: u64,
+    block_bytes: u64,
     /// The end of the file, once it was pushed.
     end: Option<u64>,
+    /// Damage after which the framing goes on, and the bytes that were left out before it.
+    damage: Option<(Error, u64)>,
+    /// That the file has become shorter, and by how many bytes.
+    cut: Option<(Error, u64)>,
+    /// What framing has left out, and was not noted.
+    pub(super) skipped: Vec<Skipped>,
     /// Blocks whose payloads are being read, in order.
-    pub(super) list: VecDeque<Listed>,
+    pub(super) awaited: VecDeque<Awaited>,
     /// Payloads that several blocks share, by key.
     pub(super) shared: HashMap<u64, Weak<Payload>>,
+    /// Whether [`next_block`](PlanningThread::next_block) returns once there is a decoder.
+    pub(super) stops_at_decoder: bool,
     /// The last block, if its payload is shared: mostly, the next block has it, too.
-    pub(super) held: Option<Arc<Block>>,
+    pub(super) last_shared: Option<Arc<Block>>,
 }
 
 /// A block that was framed, with the decoder that was the file's by then.
 #[derive(Clone)]
 pub(super) struct Framed {
     pub(super) desc: BlockDesc,
+    /// The number of the first record in the file.
+    pub(super) first_record: u64,
     pub(super) context: Arc<FileContext>,
+}
+
+impl Framed {
+    /// Bytes that it takes in a list, in an order and in what allocators add.
+    pub(super) fn listed_bytes(&self) -> u64 {
+        let ranges = match &self.desc.payload {
+            atds_format::Payload::Ranges { ranges, .. } => size_of_val(&**ranges),
+            atds_format::Payload::Here(_) => 0,
+        };
+        (2 * size_of::<Framed>() + ranges) as u64
+    }
 }
 
 impl PlanningThread {
     /// Opens a file. `payloads` says whether all its payloads are read, in file order.
-    pub(super) fn open(&self, file: usize, payloads: bool) -> Result<File, Stop> {
-        let location = self.files.location(file);
+    ///
+    /// A file that is shorter than when the iteration opened it first is damage: where it ends between two
+    /// blocks, nothing else would tell.
+    pub(super) fn open(&mut self, number: usize, payloads: bool) -> Result<File, Stop> {
+        let location = self.files.location(number);
         let _opening = self.flow.watch.begin(OPEN.in_file(&location));
         let failed = |error| Error::io(error, &location);
-        let source = self.files.source(file).map_err(failed)?;
+        let source = self.files.source(number).map_err(failed)?;
         let mapped = self.files.mapped_bytes();
         self.flow.counters.note(|stats| {
             stats.mapped_peak = stats.mapped_peak.max(mapped);
@@ -71,26 +106,22 @@ impl PlanningThread {
             size,
             payloads: payloads || size.is_none(),
         };
-        let blocks = self.files.format(file).open(&info);
+        let blocks = self.files.format(number).open(&info);
         let blocks = blocks.map_err(|error| Error::of_format(error, &location))?;
-        Ok(File {
-            location,
-            access: source.access(),
-            source,
-            size,
-            blocks,
-            context: None,
-            reads: VecDeque::new(),
-            pushed: 0..0,
-            unframed: 0,
-            copied: Lease::none(&self.flow.memory),
-            framed_to: 0,
-            next_block: 0,
-            end: None,
-            list: VecDeque::new(),
-            shared: HashMap::new(),
-            held: None,
-        })
+        let now = size.unwrap_or(u64::MAX);
+        let before = *self.sizes.entry(number).or_insert(now);
+        let none = Lease::none(&self.flow.memory);
+        let mut file = File::new((number, location), (source, size), blocks, none);
+        if now < before {
+            let mut error = Error::new(ErrorKind::FileShrank { before, now });
+            error.place.offset = Some(now);
+            let error = error.in_file(&file.location);
+            if !self.flow.options.skip_damage {
+                return Err(error.into());
+            }
+            file.cut = Some((error, before - now));
+        }
+        Ok(file)
     }
 
     /// The next block of a file, in file order; fetches the bytes that the framing needs.
@@ -99,9 +130,17 @@ impl PlanningThread {
         loop {
             let checked = file.source.check(file.framed_to);
             checked.map_err(|error| Error::io(error, &file.location))?;
-            let next = file.blocks.next();
-            match next.map_err(|error| Error::of_format(error, &file.location))? {
+            let next = match file.blocks.next() {
+                Ok(next) => next,
+                Err(error) => {
+                    let error = Error::of_format(error, &file.location);
+                    file.go_on_after(error, self.flow.options.skip_damage)?;
+                    continue;
+                }
+            };
+            match next {
                 Next::Block(desc) => {
+                    file.end_damage();
                     let Some(context) = file.context.clone() else {
                         let text = "the format has a block before it has a decoder";
                         return Err(Error::io(io::Error::other(text), &file.location).into());
@@ -109,12 +148,36 @@ impl PlanningThread {
                     file.framed_to = desc.offset.saturating_add(desc.file_bytes);
                     file.next_block = desc.index + 1;
                     file.unframed = 0;
-                    return Ok(Some(Framed { desc, context }));
+                    if self.flow.options.skip_damage
+                        && let Some(skipped) =
+                            false_count(&desc, &context, (file.records, file.block_bytes))
+                    {
+                        file.skipped.push(skipped);
+                        continue;
+                    }
+                    file.block_bytes = file.block_bytes.saturating_add(desc.file_bytes);
+                    let first_record = file.records;
+                    file.records = first_record.saturating_add(desc.records);
+                    return Ok(Some(Framed {
+                        desc,
+                        first_record,
+                        context,
+                    }));
                 }
-                Next::End => return Ok(None),
+                Next::End => {
+                    file.end_damage();
+                    file.end_cut();
+                    return Ok(None);
+                }
                 Next::Decoder(decoder) => {
-                    let location = file.location.clone();
-                    file.context = Some(Arc::new(FileContext { location, decoder }));
+                    file.context = Some(Arc::new(FileContext {
+                        number: file.number,
+                        location: file.location.clone(),
+                        decoder,
+                    }));
+                    if mem::take(&mut file.stops_at_decoder) {
+                        return Ok(None);
+                    }
                 }
                 Next::Need { range, sequential } => {
                     let needed = self.push_needed(file, range, sequential);
@@ -134,6 +197,27 @@ impl PlanningThread {
         }
     }
 
+    /// Has `lease` be of `bytes` bytes of a list of blocks, and some more. They count for the window.
+    pub(super) fn lease_list(
+        &mut self,
+        file: &File,
+        lease: &mut Lease,
+        bytes: u64,
+    ) -> Result<(), Stop> {
+        let more = bytes + bytes / 4 - lease.bytes();
+        let window = self.planner.window_bytes().saturating_add(more);
+        let memory = &self.flow.memory;
+        if window > memory.window_limit() {
+            // As if the blocks to come were as large.
+            let size = file.size.unwrap_or(0).max(file.framed_to);
+            let listed = share(2 * bytes, size, file.framed_to);
+            return Err(exceeded(memory, window.saturating_add(listed), None).into());
+        }
+        lease.merge(self.lease(file, more)?);
+        self.planner.reserve(more);
+        Ok(())
+    }
+
     /// Pushes bytes that the framing needs.
     fn push_needed(
         &mut self,
@@ -147,7 +231,7 @@ impl PlanningThread {
             return Err(Error::io(error, &file.location).into());
         }
         // The reads of payloads are under way in their order.
-        self.finish_list(file)?;
+        self.finish_awaited(file)?;
         if file.size.is_none() {
             // Another program may take its time.
             self.sequence.flush()?;
@@ -156,6 +240,10 @@ impl PlanningThread {
         let end = file.size.unwrap_or(u64::MAX).min(range.end);
         let block_bytes = file.unframed + end.saturating_sub(range.start);
         if block_bytes > self.read_size && file.access != Access::Immediate {
+            // The bytes of a header are not of the window, nor are those between damage and the next block.
+            if file.context.is_some() && file.damage.is_none() {
+                self.check_copied(file, block_bytes)?;
+            }
             self.lease_copied(file, block_bytes)?;
         }
         let at = range.start;
@@ -172,12 +260,22 @@ impl PlanningThread {
         Ok(())
     }
 
+    /// An error if a block of `bytes` bytes, of which several reads have a part each, makes the window too large.
+    fn check_copied(&self, file: &File, bytes: u64) -> Result<(), Stop> {
+        let is_read = file.access != Access::Immediate && bytes > self.read_size;
+        // It is there twice while it is copied: there is always memory for that, too.
+        let window = self
+            .planner
+            .window_bytes()
+            .saturating_add(bytes.saturating_mul(2));
+        if is_read && window > self.flow.memory.copy_limit() {
+            return Err(self.exceeded(file, 0, bytes, 0));
+        }
+        self.check_window(file, bytes)
+    }
+
     /// Has a lease of `bytes` bytes for what is copied from several reads.
     fn lease_copied(&mut self, file: &mut File, bytes: u64) -> Result<(), Stop> {
-        // The bytes of a header are not of the window.
-        if file.context.is_some() {
-            self.check_window(file, bytes)?;
-        }
         let lease = self.lease(file, bytes.saturating_sub(file.copied.bytes()))?;
         file.copied.merge(lease);
         Ok(())
@@ -189,7 +287,7 @@ impl PlanningThread {
         file: &mut File,
         framed: &Framed,
         bytes: &Bytes,
-        records: Range<u64>,
+        wanted: Wanted,
     ) -> Result<(), Stop> {
         let is_slice = file.pushed.contains(&addresses(bytes).start) && !bytes.is_empty();
         let is_small_file = match file.size {
@@ -199,6 +297,7 @@ impl PlanningThread {
         let (bytes, lease) = if !is_slice {
             // Copied from several reads, or a slice of what was not read to our buffers.
             let len = bytes.len() as u64;
+            self.check_copied(file, framed.desc.file_bytes)?;
             file.copied.shrink(len);
             self.lease_copied(file, len)?;
             (bytes.clone(), file.copied.split(len))
@@ -212,7 +311,7 @@ impl PlanningThread {
         };
         file.copied.shrink(0);
         let payload = Payload::new(vec![bytes], false, Some(lease));
-        self.push(file, framed, BlockPayload::Own(payload), records)
+        self.push(file, framed, BlockPayload::Own(payload), wanted)
     }
 
     /// Whether a payload would keep too much for as long as it stays in the window. With several workers,
@@ -224,7 +323,86 @@ impl PlanningThread {
     }
 }
 
+/// A block whose count cannot be true, however it is framed: nothing of it is planned.
+fn false_count(desc: &BlockDesc, context: &FileContext, framed: (u64, u64)) -> Option<Skipped> {
+    let is_shared = matches!(
+        desc.payload,
+        atds_format::Payload::Ranges { key: Some(_), .. }
+    );
+    let (records, bytes) = (desc.records, desc.file_bytes);
+    if is_shared || records <= context.decoder.most_records(bytes) {
+        return None;
+    }
+    let error = Error::new(ErrorKind::TooManyRecords { records, bytes });
+    let mut error = error.in_file(&context.location);
+    (error.place.block, error.place.offset) = (Some(desc.index), Some(desc.offset));
+    Some(Skipped::of_framing(error, bytes, framed))
+}
+
 impl File {
+    /// A file, the framing of which has not begun.
+    pub(super) fn new(
+        (number, location): (usize, Location),
+        (source, size): (Arc<dyn ByteSource>, Option<u64>),
+        blocks: Box<dyn Blocks>,
+        copied: Lease,
+    ) -> Self {
+        File {
+            number,
+            location,
+            access: source.access(),
+            source,
+            size,
+            blocks,
+            context: None,
+            reads: VecDeque::new(),
+            ahead_to: u64::MAX,
+            pushed: 0..0,
+            unframed: 0,
+            copied,
+            framed_to: 0,
+            next_block: 0,
+            records: 0,
+            block_bytes: 0,
+            end: None,
+            damage: None,
+            cut: None,
+            skipped: Vec::new(),
+            awaited: VecDeque::new(),
+            shared: HashMap::new(),
+            stops_at_decoder: false,
+            last_shared: None,
+        }
+    }
+
+    /// Has the framing go on after damage, if that is left out and the format can.
+    #[cold]
+    fn go_on_after(&mut self, error: Error, skip_damage: bool) -> Result<(), Error> {
+        if !skip_damage || !error.is_damage() || !self.blocks.resync() {
+            return Err(error);
+        }
+        let skipped = self.blocks.skipped_bytes();
+        self.damage.get_or_insert((error, skipped));
+        Ok(())
+    }
+
+    /// The framing has found a block after damage, or the end.
+    fn end_damage(&mut self) {
+        if let Some((error, before)) = self.damage.take() {
+            let bytes = self.blocks.skipped_bytes() - before;
+            let skipped = Skipped::of_framing(error, bytes, (self.records, self.block_bytes));
+            self.skipped.push(skipped);
+        }
+    }
+
+    /// The framing is at the end of a file that has become shorter.
+    fn end_cut(&mut self) {
+        if let Some((error, bytes)) = self.cut.take() {
+            let framed = (self.records, self.block_bytes);
+            self.skipped.push(Skipped::of_framing(error, bytes, framed));
+        }
+    }
+
     /// Bytes of the reads that were not taken.
     pub(super) fn under_way(&self) -> u64 {
         let lens = self.reads.iter().map(Asked::len);

@@ -12,13 +12,13 @@ use crate::Error;
 use crate::block::{Block, BlockPayload, Payload};
 use crate::error::Stop;
 use crate::memory::Lease;
+use crate::replay::Wanted;
 use crate::tuning::READS_UNDER_WAY;
 
 /// A block whose payload is being read.
-pub(super) struct Listed {
+pub(super) struct Awaited {
     framed: Framed,
-    /// The records that are read of it.
-    records: Range<u64>,
+    wanted: Wanted,
     key: Option<u64>,
     ranges: Arc<[Range<u64>]>,
     /// Whether the payload was asked for with this block, and not with an earlier one.
@@ -31,24 +31,24 @@ impl File {
         self.shared.get(&key?)?.upgrade()
     }
 
-    /// Whether a block in the list has asked for the payload with the key.
+    /// Whether an awaited block has asked for the payload with the key.
     fn is_asked(&self, key: Option<u64>) -> bool {
-        let mut asked = self.list.iter().filter(|listed| listed.is_asked);
-        key.is_some() && asked.any(|listed| listed.key == key)
+        let mut asked = self.awaited.iter().filter(|awaited| awaited.is_asked);
+        key.is_some() && asked.any(|awaited| awaited.key == key)
     }
 }
 
 impl PlanningThread {
-    /// Adds a block of which `records` are read, once its payload is here.
+    /// Adds a block of which some records are read, once its payload is here.
     pub(super) fn add(
         &mut self,
         file: &mut File,
         framed: Framed,
-        records: Range<u64>,
+        wanted: Wanted,
     ) -> Result<(), Stop> {
         let (key, ranges) = match &framed.desc.payload {
             atds_format::Payload::Here(bytes) => {
-                let pushed = self.push_here(file, &framed, bytes, records);
+                let pushed = self.push_here(file, &framed, bytes, wanted);
                 return pushed
                     .map_err(|stop| stop.in_block(framed.desc.index, Some(framed.desc.offset)));
             }
@@ -59,12 +59,12 @@ impl PlanningThread {
             _ => 1,
         };
         let is_asked = loop {
-            let is_next = file.list.is_empty();
+            let is_next = file.awaited.is_empty();
             if is_next {
                 // What the framing has left under way is not of a payload.
                 file.reads.clear();
             }
-            if file.list.len() < most {
+            if file.awaited.len() < most {
                 if file.is_asked(key) || file.payload(key).is_some() {
                     break false;
                 }
@@ -78,9 +78,9 @@ impl PlanningThread {
             }
             self.take_first(file)?;
         };
-        file.list.push_back(Listed {
+        file.awaited.push_back(Awaited {
             framed,
-            records,
+            wanted,
             key,
             ranges,
             is_asked,
@@ -89,8 +89,8 @@ impl PlanningThread {
     }
 
     /// Adds all blocks whose payloads are under way.
-    pub(super) fn finish_list(&mut self, file: &mut File) -> Result<(), Stop> {
-        while !file.list.is_empty() {
+    pub(super) fn finish_awaited(&mut self, file: &mut File) -> Result<(), Stop> {
+        while !file.awaited.is_empty() {
             self.take_first(file)?;
         }
         Ok(())
@@ -98,7 +98,7 @@ impl PlanningThread {
 
     /// Adds the first of the blocks whose payloads are under way.
     fn take_first(&mut self, file: &mut File) -> Result<(), Stop> {
-        let Some(first) = file.list.pop_front() else {
+        let Some(first) = file.awaited.pop_front() else {
             return Ok(());
         };
         let known = file.payload(first.key).filter(|_| !first.is_asked);
@@ -108,12 +108,12 @@ impl PlanningThread {
         };
         let Framed { desc, .. } = &first.framed;
         payload
-            .and_then(|payload| self.push(file, &first.framed, payload, first.records))
+            .and_then(|payload| self.push(file, &first.framed, payload, first.wanted))
             .map_err(|stop| stop.in_block(desc.index, Some(desc.offset)))
     }
 
-    /// The payload of the first block of the list, which was asked for first.
-    fn read_payload(&mut self, file: &mut File, first: &Listed) -> Result<BlockPayload, Stop> {
+    /// The payload of the first awaited block.
+    fn read_payload(&mut self, file: &mut File, first: &Awaited) -> Result<BlockPayload, Stop> {
         // What is held for the block before must not be what the memory is missing for.
         self.let_go(file);
         if !first.is_asked {
@@ -143,13 +143,13 @@ impl PlanningThread {
         if block.payload.is_shared {
             self.let_go(file);
             self.planner.keep(block);
-            file.held = Some(block.clone());
+            file.last_shared = Some(block.clone());
         }
     }
 
     /// Lets the payload go that was held for the next block.
     pub(super) fn let_go(&mut self, file: &mut File) {
-        if let Some(block) = file.held.take() {
+        if let Some(block) = file.last_shared.take() {
             self.planner.let_go(&block);
         }
     }

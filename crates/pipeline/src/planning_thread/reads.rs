@@ -1,6 +1,7 @@
 //! Reads ranges of a file: several under way at once where the source answers later.
 
 use std::io;
+use std::mem;
 use std::ops::Range;
 use std::slice;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -48,6 +49,11 @@ pub(super) enum Turn {
 }
 
 impl Asked {
+    /// The byte offset after those that were asked for.
+    pub(super) fn end(&self) -> u64 {
+        self.range.end
+    }
+
     pub(super) fn len(&self) -> u64 {
         self.range.end - self.range.start
     }
@@ -73,8 +79,9 @@ impl PlanningThread {
             // What is read next is elsewhere.
             file.reads.clear();
             let read = start.saturating_add(self.read_size);
+            let read = read.min(file.ahead_to.max(end));
             let end = match file.access {
-                Access::Immediate => file.size.unwrap_or(u64::MAX).max(end),
+                Access::Immediate => file.size.unwrap_or(u64::MAX).min(file.ahead_to).max(end),
                 // What is needed may be what a damaged header says.
                 _ if sequential => read,
                 _ => end.min(read),
@@ -84,9 +91,19 @@ impl PlanningThread {
         if sequential {
             self.read_ahead(file)?;
         }
-        let (read, fetched) = self.first_answer(file)?;
-        let rest = start + fetched.bytes.len() as u64..read.end;
-        if !fetched.bytes.is_empty() && !rest.is_empty() && !file.reads.is_empty() {
+        let (read, mut fetched) = self.first_answer(file)?;
+        let len = fetched.bytes.len() as u64;
+        let rest = start + len..read.end;
+        if len == 0 || rest.is_empty() {
+            return Ok(fetched);
+        }
+        if fetched.is_counted
+            && let Some(lease) = Lease::try_new(&self.flow.memory, len)
+        {
+            // A slice would keep a buffer for the rest, too.
+            fetched.bytes = self.pool.copy(&fetched.bytes, lease);
+        }
+        if !file.reads.is_empty() {
             self.ask_for(file, slice::from_ref(&rest), Turn::Now)?;
         }
         Ok(fetched)
@@ -95,16 +112,24 @@ impl PlanningThread {
     /// The bytes of the first range that was asked for and not taken; fewer at the end of the file. If
     /// they do not count by their buffer, with a lease for them.
     pub(super) fn take_range(&mut self, file: &mut File) -> Result<(Bytes, Lease), Stop> {
+        // A source that answers later may answer a part, and all parts are laid together beside the last of
+        // them. Memory for it must be there in any case, so that chance does not decide whether it is.
+        let len = file.reads.front().map_or(0, Asked::len);
+        let beside = match file.access {
+            Access::Deferred => Some(self.lease(file, len)?),
+            _ => None,
+        };
         let (range, first) = self.first_answer(file)?;
-        let len = range.end - range.start;
         if first.bytes.len() as u64 >= len {
+            drop(beside);
             let lease = match first.is_counted {
                 true => Lease::none(&self.flow.memory),
                 false => self.payload_lease(file, len)?,
             };
             return Ok((first.bytes, lease));
         }
-        let (mut answer, lease) = (first, self.lease(file, len)?);
+        let lease = beside.map_or_else(|| self.lease(file, len), Ok)?;
+        let mut answer = first;
         let mut all = Vec::with_capacity(len as usize);
         loop {
             all.extend_from_slice(&answer.bytes);
@@ -166,16 +191,27 @@ impl PlanningThread {
             && file.reads.len() < most
         {
             let start = last.range.end;
-            let is_beyond = file.size.is_none_or(|size| start >= size);
-            // A file answers soon: what is read ahead of it is never the memory that a batch lacks.
-            let spared = KEPT_SHARE * self.read_size.saturating_mul(file.reads.len() as u64 + 1);
-            let is_scarce = by_workers && self.flow.memory.left() < spared;
-            let next = start..start.saturating_add(self.read_size);
-            if is_beyond || is_scarce || !self.ask_for(file, slice::from_ref(&next), Turn::Ahead)? {
+            if file
+                .size
+                .is_none_or(|size| start >= size.min(file.ahead_to))
+            {
+                return self.read_runs_ahead(file, most);
+            }
+            let next = start..start.saturating_add(self.read_size).min(file.ahead_to);
+            if self.is_scarce(by_workers, file.reads.len())
+                || !self.ask_for(file, slice::from_ref(&next), Turn::Ahead)?
+            {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// Whether there is too little memory for a read beside `under_way` others. A file answers soon: what is
+    /// read ahead of it is never the memory that a batch lacks.
+    pub(super) fn is_scarce(&self, by_workers: bool, under_way: usize) -> bool {
+        let spared = KEPT_SHARE * self.read_size.saturating_mul(under_way as u64 + 1);
+        by_workers && self.flow.memory.left() < spared
     }
 
     /// Begins a read, whose answer comes last.
@@ -206,16 +242,17 @@ impl PlanningThread {
             done: done.cancelled_by(self.flow.cancel.clone()),
         };
         if is_first || !self.is_read_by_workers(file) {
+            // Of a source that answers later this returns at once; of bytes in memory nothing is copied.
             let _reading = self.flow.watch.begin(read.what());
             read.run();
         } else {
-            self.flow.read(read);
+            self.flow.queue_read(read);
         }
     }
 
     /// Whether workers read: the planning thread would wait for the disk and copy payloads. Beside one
     /// worker it has time to. An input without a size may keep a worker waiting for another program.
-    fn is_read_by_workers(&self, file: &File) -> bool {
+    pub(super) fn is_read_by_workers(&self, file: &File) -> bool {
         file.access == Access::Blocking && file.size.is_some() && self.flow.options.threads > 1
     }
 
@@ -293,21 +330,38 @@ impl PlanningThread {
         }
         // What waits here may be what holds the memory.
         self.sequence.flush()?;
-        self.flow
-            .lease_ahead(total, bytes)
-            .map_err(|denied| match denied {
-                Denied::Exceeded => {
+        loop {
+            match self.flow.lease_ahead(self.total(file), bytes) {
+                Ok(lease) => return Ok(lease),
+                Err(Denied::Exceeded) if self.let_runs_go() => {}
+                Err(Denied::Exceeded) => {
                     // Of a small limit, buffers of reads take much.
                     let held = self.flow.memory.held().saturating_add(bytes);
-                    self.exceeded(file, self.flow.prepared_in_window(), bytes, held)
+                    return Err(self.exceeded(file, self.flow.prepared_in_window(), bytes, held));
                 }
-                _ => Stop::Cancelled,
-            })
+                Err(_) => return Err(Stop::Cancelled),
+            }
+        }
+    }
+
+    /// Lets go what was read ahead of other runs: it is never the memory that is missing. Whether there was any.
+    fn let_runs_go(&mut self) -> bool {
+        let mut opened = mem::take(&mut self.ahead.opened);
+        let has_reads = opened.iter().any(|file| !file.reads.is_empty());
+        for file in &mut opened {
+            // Until then the reader has the buffer. What fails now fails again when its turn comes.
+            while !file.reads.is_empty() {
+                let _ = self.first_answer(file);
+            }
+        }
+        self.ahead.opened = opened;
+        has_reads
     }
 
     /// A lease for a read of `bytes` bytes that the next batch may not need, if there is memory.
     pub(super) fn try_lease(&self, file: &File, bytes: u64) -> Option<Lease> {
-        let under_way = file.under_way().saturating_add(bytes);
+        let under_way = file.under_way().saturating_add(self.ahead.under_way());
+        let under_way = under_way.saturating_add(bytes);
         if bytes > 0 && under_way > self.flow.memory.read_ahead_limit() {
             return None;
         }
@@ -331,13 +385,14 @@ impl PlanningThread {
 
     /// Bytes of all payloads and reads.
     fn total(&self, file: &File) -> u64 {
-        self.planner.total() + file.unframed + file.under_way()
+        let copied = file.copied.bytes();
+        self.planner.total() + copied + file.unframed + file.under_way() + self.ahead.under_way()
     }
 
     /// The error of a window that does not fit, and needs `least` bytes or more. The rest of it is taken
     /// to be like what is there, and columns to be as large as the payload, of which `bytes` are missing.
     #[cold]
-    fn exceeded(&self, file: &File, prepared: u64, bytes: u64, least: u64) -> Stop {
+    pub(super) fn exceeded(&self, file: &File, prepared: u64, bytes: u64, least: u64) -> Stop {
         let window = self.planner.window_bytes().saturating_add(bytes);
         let window = window.max(self.planner.expected_bytes());
         let needed = window.saturating_add(prepared).max(least);

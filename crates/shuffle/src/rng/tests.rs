@@ -42,6 +42,7 @@ fn every_number_and_purpose_changes_the_stream() {
     let pairs = numbers.map(|a| numbers.map(|b| (a, b))).concat();
     for &(seed, epoch) in &pairs {
         starts.push(words(seed, epoch, Purpose::FileOrder));
+        starts.push(words(seed, epoch, Purpose::RunOrder));
         for file in numbers {
             starts.push(words(seed, epoch, Purpose::BlockOrder(file)));
         }

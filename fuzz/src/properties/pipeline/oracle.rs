@@ -4,13 +4,15 @@ use std::ops::Range;
 
 use avro_block::{BlockReader, DecompressBuffer, DecompressError, Decompressor};
 use avro_decode::reference::{self, RecordError, ReferenceTensors};
-use avro_decode::{Convert, DecodeErrorKind, Feature, Features, PlanOptions, Schema, Value};
+use avro_decode::{
+    Convert, DecodeError, DecodeErrorKind, Feature, Features, PlanOptions, Schema, Value,
+};
 
 /// Maximum number of records, since trees of values are large.
-const MAX_RECORDS: usize = 1 << 12;
+pub(super) const MAX_RECORDS: usize = 1 << 12;
 
 /// Maximum size of a block, above the pipeline's memory limit.
-const MAX_BLOCK_BYTES: usize = 4 << 20;
+pub(super) const MAX_BLOCK_BYTES: usize = 4 << 20;
 
 /// The content of a file.
 pub(super) struct Expected {
@@ -100,19 +102,7 @@ fn read_block(
         match reference::decode(schema, schema.root(), inflated, &mut position) {
             Ok(record) => records.push(record),
             Err(error) => {
-                let field = error.field.as_deref().unwrap_or_default();
-                let is_tree_limit = error.kind == DecodeErrorKind::TooManyZeroSizeValues;
-                // The plan does not check texts that become ids or bytes.
-                let any_bytes = |feature: &Feature| {
-                    let convert = &feature.convert;
-                    let is_ids =
-                        matches!(convert, Convert::HashBuckets(_) | Convert::Vocabulary(_));
-                    is_ids || feature.any_bytes
-                };
-                let is_unchecked =
-                    error.kind == DecodeErrorKind::InvalidUtf8 && features.iter().any(any_bytes);
-                let is_read = is_read(features, field) && !is_tree_limit && !is_unchecked;
-                return Some(if is_read {
+                return Some(if is_noticed(features, &error) {
                     End::Block { whole }
                 } else {
                     End::Unknown
@@ -121,6 +111,20 @@ fn read_block(
         }
     }
     (position < inflated.len()).then_some(End::Block { whole })
+}
+
+/// Whether features read the value with the error, so that the plan has the error, too.
+pub(super) fn is_noticed(features: &Features, error: &DecodeError) -> bool {
+    let field = error.field.as_deref().unwrap_or_default();
+    let is_tree_limit = error.kind == DecodeErrorKind::TooManyZeroSizeValues;
+    // The plan does not check texts that become ids or bytes.
+    let any_bytes = |feature: &Feature| {
+        let convert = &feature.convert;
+        let is_ids = matches!(convert, Convert::HashBuckets(_) | Convert::Vocabulary(_));
+        is_ids || feature.any_bytes
+    };
+    let is_unchecked = error.kind == DecodeErrorKind::InvalidUtf8 && features.iter().any(any_bytes);
+    is_read(features, field) && !is_tree_limit && !is_unchecked
 }
 
 /// Whether a feature reads this field, a part of it, or a value around it. Features of elements of

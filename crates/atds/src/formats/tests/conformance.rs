@@ -94,16 +94,19 @@ impl AvroFiles {
         for (block, rows) in blocks.iter().enumerate() {
             let mut records = Vec::new();
             for (row, Row { label, numbers }) in rows.iter().enumerate() {
-                if damaged == Some((block, row)) {
-                    // A number of more than 64 bits, where the label begins.
-                    records.extend_from_slice(&[0xff; 10]);
-                }
-                long(*label, &mut records);
+                // A number of more than 64 bits, where the label begins, or the last of many: much is read before.
+                let is_damaged = damaged == Some((block, row));
+                let is_long = numbers.len() > 100;
+                let mut number = |value: &i64, is_bad: bool| {
+                    records.extend_from_slice(&[0xff; 10][..if is_bad { 10 } else { 0 }]);
+                    long(*value, &mut records);
+                };
+                number(label, is_damaged && !is_long);
                 if !numbers.is_empty() {
-                    long(numbers.len() as i64, &mut records);
-                    numbers
-                        .iter()
-                        .for_each(|number| long(*number, &mut records));
+                    number(&(numbers.len() as i64), false);
+                    let last = numbers.len() - 1;
+                    let all = numbers.iter().enumerate();
+                    all.for_each(|(at, value)| number(value, is_damaged && is_long && at == last));
                 }
                 long(0, &mut records);
             }

@@ -1,4 +1,4 @@
-//! Rounding to the 2-byte floats: to the nearest, ties to even.
+//! Rounding to floats, also to those of 2 bytes: to the nearest, ties to even.
 //!
 //! Rounding in two steps, first to float32, can give a wrong result: the first step may produce a
 //! tie that the value is not. Rounding the first step to odd prevents this: a number between two
@@ -9,10 +9,14 @@
 use tensor_batch::half::{bf16, f16};
 
 /// A float that other numbers are rounded to.
-pub(super) trait Float {
+pub trait Float {
+    /// The float nearest to `value`.
     fn of_i32(value: i32) -> Self;
+    /// The float nearest to `value`.
     fn of_i64(value: i64) -> Self;
+    /// The float nearest to `value`.
     fn of_f32(value: f32) -> Self;
+    /// The float nearest to `value`.
     fn of_f64(value: f64) -> Self;
 }
 

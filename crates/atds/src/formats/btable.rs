@@ -1,0 +1,385 @@
+//! BTable files for the pipeline, by way of `atds-btable`.
+//!
+//! A row is a list of numbers, one for each column. The expression of a feature is a label; the number of a
+//! column, `[2]`; all columns, `[*]`, or a slice of them, `[0:4]`; or `@`: the columns that no other feature
+//! names.
+
+pub(crate) mod build;
+mod columns;
+
+use std::sync::Arc;
+
+use atds_btable::{Error as TableError, ErrorKind as TableErrorKind, Frame, Framer, Row, Rows};
+use atds_features::narrow::Float;
+use atds_format::{
+    BlockDesc, Blocks, Decoded, Decoder, Error, ErrorKind, FileInfo, Format, Match, Next, Payload,
+    Pos, Prepared, Scratch, Tally, Upcoming,
+};
+use bytes::Bytes;
+use tensor_batch::half::{bf16, f16};
+use tensor_batch::{Buffer, Element, RowSlots, Slot, Values};
+
+pub(crate) use columns::Request;
+pub use columns::{BTableError, FeatureFault};
+use columns::{Columns, Form, Output, Plan};
+
+/// BTable files, read by the features of a data set.
+#[derive(Clone, Debug)]
+pub(crate) struct BTableFormat {
+    pub(crate) request: Arc<Request>,
+    /// Size in bytes at which a block of rows ends.
+    pub(crate) block_bytes: usize,
+}
+
+/// Size in bytes at which a block ends: small enough to be shuffled, large enough that a block costs
+/// nothing.
+pub(crate) const BLOCK_BYTES: usize = 64 << 10;
+
+impl Format for BTableFormat {
+    fn name(&self) -> &'static str {
+        "btable"
+    }
+
+    fn sniff(&self, name: &str, head: &[u8]) -> Match {
+        if is_table(head) {
+            Match::Content
+        } else if name.ends_with(".btable") {
+            Match::Name
+        } else {
+            Match::No
+        }
+    }
+
+    fn open(&self, file: &FileInfo<'_>) -> Result<Box<dyn Blocks>, Error> {
+        Ok(Box::new(TableBlocks {
+            format: self.clone(),
+            framer: Framer::new().with_block_bytes(self.block_bytes),
+            plan: None,
+            payloads: file.payloads,
+        }))
+    }
+}
+
+/// Whether a file begins as a table does: version 0, and labels of some characters. Files of zeros, and
+/// tables of one unnamed column, are known by their names only.
+pub(crate) fn is_table(head: &[u8]) -> bool {
+    let Some((start, text)) = head.split_first_chunk::<8>() else {
+        return false;
+    };
+    let (version, units) = start.split_at(4);
+    let first_is_text = text.first_chunk().is_none_or(|unit| *unit != [0, 0]);
+    version == [0; 4] && units != [0; 4] && units[0] < 0x80 && first_is_text
+}
+
+/// The blocks of a file. They are listed as they are framed: a table has its counts among its rows.
+#[derive(Debug)]
+struct TableBlocks {
+    format: BTableFormat,
+    framer: Framer,
+    /// `None` before the header.
+    plan: Option<Arc<Plan>>,
+    payloads: bool,
+}
+
+/// Bytes that are asked for at a time, as long as the file has not shown that it has more: a size may be
+/// damage.
+const FIRST_NEED: u64 = 128 << 10;
+
+impl Blocks for TableBlocks {
+    fn next(&mut self) -> Result<Next, Error> {
+        let index = self.framer.block_index();
+        match self.framer.next().map_err(|error| framing(error, index))? {
+            Frame::Header(header) => {
+                let plan = self.format.request.plan(header.labels());
+                let plan = Arc::new(plan.map_err(Error::format)?);
+                self.plan = Some(plan.clone());
+                Ok(Next::Decoder(Arc::new(TableDecoder { plan })))
+            }
+            Frame::Block(block) => {
+                let range = block.offset..block.offset + block.payload.len() as u64;
+                Ok(Next::Block(BlockDesc {
+                    index: block.index,
+                    offset: block.offset,
+                    file_bytes: range.end - range.start,
+                    records: block.rows,
+                    start: 0,
+                    payload_offset: Some(block.offset),
+                    payload: if self.payloads {
+                        Payload::Here(block.payload)
+                    } else {
+                        Payload::Ranges {
+                            key: None,
+                            ranges: [range].into(),
+                        }
+                    },
+                    max_prepared: None,
+                }))
+            }
+            Frame::NeedMore(more) => {
+                let at = self.framer.end_offset();
+                Ok(Next::Need {
+                    range: at..at + more.min(at.max(FIRST_NEED)),
+                    sequential: true,
+                })
+            }
+            _ => Ok(Next::End),
+        }
+    }
+
+    fn push(&mut self, _: u64, bytes: Bytes) {
+        if bytes.is_empty() {
+            self.framer.end();
+        } else {
+            self.framer.push(bytes);
+        }
+    }
+
+    fn at_block(&self, index: u64, offset: u64) -> Option<Box<dyn Blocks>> {
+        let plan = self.plan.clone()?;
+        // Errors count rows in their block, so the number of the first row does not matter.
+        let framer = Framer::at_block(plan.columns(), index, offset, 0);
+        Some(Box::new(TableBlocks {
+            format: self.format.clone(),
+            framer: framer.with_block_bytes(self.format.block_bytes),
+            plan: Some(plan),
+            payloads: true,
+        }))
+    }
+
+    fn payload(&self, block: &BlockDesc, ranges: Vec<Bytes>) -> Result<Vec<Bytes>, Error> {
+        let (Some(plan), [bytes]) = (&self.plan, &*ranges) else {
+            return Ok(ranges);
+        };
+        let mut rows = Rows::new(bytes, plan.columns(), 0, 0);
+        if rows.skip_rows(block.records).is_err() || !rows.rest().is_empty() {
+            return Err(Error::format(BTableError::BlockChanged).at(block.offset));
+        }
+        Ok(ranges)
+    }
+}
+
+/// The error of a framing: the bad row is the first one of the block that would be next.
+#[cold]
+fn framing(error: TableError, index: u64) -> Error {
+    let mut located = match error.kind {
+        TableErrorKind::Io(error) => Error::new(ErrorKind::Io(error)),
+        kind => Error::format(BTableError::Table(kind)),
+    };
+    if error.row.is_some() {
+        located.place.block = Some(index);
+    }
+    located.at(error.offset)
+}
+
+/// Decodes the blocks of a file.
+#[derive(Debug)]
+pub(super) struct TableDecoder {
+    plan: Arc<Plan>,
+}
+
+impl Plan {
+    /// Number of columns of the table.
+    fn columns(&self) -> u32 {
+        // A header has fewer than 2^31 characters.
+        self.labels.len() as u32
+    }
+}
+
+impl TableDecoder {
+    /// What decodes tables with these labels.
+    #[cfg(test)]
+    pub(super) fn of(request: &Request, labels: &Arc<[String]>) -> Result<Self, BTableError> {
+        let plan = Arc::new(request.plan(labels)?);
+        Ok(TableDecoder { plan })
+    }
+
+    /// The rows of a block from `at` on. Offsets and numbers of rows count in the block.
+    fn rows<'a>(&self, block: &'a Prepared, at: Pos) -> Rows<'a> {
+        let bytes = block.as_bytes().map_or(&[][..], |bytes| bytes);
+        let bytes = bytes.get(at.at as usize..).unwrap_or_default();
+        Rows::new(bytes, self.plan.columns(), at.at, at.record)
+    }
+
+    /// The error of a row.
+    #[cold]
+    fn error(&self, error: TableError) -> Error {
+        let column = match &error.kind {
+            TableErrorKind::RepeatedColumn(column)
+            | TableErrorKind::DescendingColumn { column, .. } => Some(*column),
+            _ => None,
+        };
+        let (offset, row) = (error.offset, error.row);
+        let mut located = Error::format(BTableError::Table(error.kind)).at_prepared(offset);
+        located.place.record = row;
+        let label = column.and_then(|column| self.plan.labels.get(column as usize));
+        located.place.field = label.cloned();
+        located
+    }
+}
+
+impl Decoder for TableDecoder {
+    fn prepares(&self) -> bool {
+        false
+    }
+
+    fn most_records(&self, payload_bytes: u64) -> u64 {
+        // A row without cells is its count.
+        payload_bytes / 4
+    }
+
+    fn seek(&self, block: &Prepared, from: Pos, record: u64) -> Result<Pos, Error> {
+        let mut rows = self.rows(block, from);
+        let before = rows.rest().len();
+        rows.skip_rows(record - from.record)
+            .map_err(|error| self.error(error))?;
+        let at = from.at + (before - rows.rest().len()) as u64;
+        Ok(Pos { record, at })
+    }
+
+    fn decode(
+        &self,
+        block: &Prepared,
+        at: Pos,
+        records: u64,
+        rows: &mut RowSlots<'_>,
+        _: &mut Scratch,
+        _: Option<Upcoming<'_>>,
+    ) -> Result<Decoded, Error> {
+        let mut table = self.rows(block, at);
+        let before = table.rest().len();
+        for record in at.record..at.record + records {
+            let row = match table.next() {
+                Some(row) => row.map_err(|error| self.error(error))?,
+                None => {
+                    let kind = TableErrorKind::EndsInRow { missing: 4 };
+                    let offset = at.at + before as u64;
+                    return Err(self.error(TableError::new(kind, offset, Some(record))));
+                }
+            };
+            // As many bytes as a cell takes in any column.
+            let needed = self.plan.outputs.len() * row.len() * (8 + 16);
+            if needed > rows.room() {
+                let needed = Some(needed as u64);
+                return Err(Error::new(ErrorKind::Limit { needed }).in_record(record));
+            }
+            let (batch_row, slot_row) = (rows.batch_row() as i64, rows.row());
+            let slots = rows.columns();
+            for output in &self.plan.outputs {
+                output.write(row, batch_row, slot_row, &mut slots[output.column]);
+            }
+            rows.advance();
+        }
+        let pos = Pos {
+            record: at.record + records,
+            at: at.at + (before - table.rest().len()) as u64,
+        };
+        let tally = Tally::default();
+        Ok(Decoded { pos, tally })
+    }
+
+    fn finish(&self, block: &Prepared, at: Pos) -> Result<Tally, Error> {
+        match self.rows(block, at).rest().len() {
+            0 => Ok(Tally::default()),
+            left => Err(Error::format(BTableError::BytesLeft(left)).at_prepared(at.at)),
+        }
+    }
+}
+
+impl Output {
+    /// Writes the values of `row`, which is row `slot_row` of the slot.
+    fn write(&self, row: Row<'_>, batch_row: i64, slot_row: usize, slot: &mut Slot<'_>) {
+        let width = self.columns.len();
+        let place = slot_row * width..(slot_row + 1) * width;
+        match slot {
+            Slot::Float64(values) => self.fill(row, &mut values[place], |value| value),
+            Slot::Float32(values) => self.fill(row, &mut values[place], |value| value as f32),
+            Slot::Float16(values) => self.fill(row, &mut values[place], Float::of_f64),
+            Slot::BFloat16(values) => self.fill(row, &mut values[place], Float::of_f64),
+            Slot::Bool(values) => {
+                self.fill(row, &mut values[place], |value| u8::from(value != 0.0))
+            }
+            Slot::Segment(segment) => {
+                let before = segment.values.len();
+                match &mut segment.values {
+                    Values::Float64(values) => self.extend::<f64>(row, values, |value| value),
+                    Values::Float32(values) => {
+                        self.extend::<f32>(row, values, |value| value as f32)
+                    }
+                    Values::Float16(values) => self.extend::<f16>(row, values, Float::of_f64),
+                    Values::BFloat16(values) => self.extend::<bf16>(row, values, Float::of_f64),
+                    Values::Bool(values) => {
+                        self.extend::<bool>(row, values, |value| u8::from(value != 0.0));
+                    }
+                    _ => unreachable!("features have a float dtype or bool"),
+                }
+                let cells = segment.values.len() - before;
+                let last = if self.form == Form::Coo {
+                    self.extend_coo(row, batch_row, &mut segment.indices)
+                } else {
+                    let end = segment.splits[0].as_slice().last().copied().unwrap_or(0);
+                    segment.splits[0].push(end + cells as i64);
+                    self.extend_ragged(row, &mut segment.indices)
+                };
+                segment.extents[0] = segment.extents[0].max(last.map_or(0, |last| last + 1));
+            }
+            _ => unreachable!("features have a float dtype or bool"),
+        }
+    }
+
+    /// Adds the values of the cells.
+    fn extend<T: Element>(
+        &self,
+        row: Row<'_>,
+        values: &mut Buffer<T::Raw>,
+        convert: impl Fn(f64) -> T::Raw,
+    ) {
+        if let Columns::All { .. } = self.columns {
+            let to = values.append(row.len()).iter_mut();
+            to.zip(row)
+                .for_each(|(to, (_, value))| *to = convert(value));
+        } else {
+            self.columns
+                .each(row, |_, value| values.push(convert(value)));
+        }
+    }
+
+    /// Adds the row and the number of each cell. Returns the last number.
+    fn extend_coo(&self, row: Row<'_>, batch_row: i64, indices: &mut Buffer<i64>) -> Option<i64> {
+        if let Columns::All { .. } = self.columns {
+            let (pairs, _) = indices.append(2 * row.len()).as_chunks_mut();
+            let pairs = pairs.iter_mut().zip(row);
+            pairs.for_each(|(to, (column, _))| *to = [batch_row, column.into()]);
+            return row.iter().next_back().map(|(column, _)| column.into());
+        }
+        let mut last = None;
+        self.columns.each(row, |number, _| {
+            indices.extend_from_slice(&[batch_row, number.into()]);
+            last = Some(number.into());
+        });
+        last
+    }
+
+    /// Adds the number of each cell. Returns the last one.
+    fn extend_ragged(&self, row: Row<'_>, indices: &mut Buffer<i64>) -> Option<i64> {
+        if let Columns::All { .. } = self.columns {
+            let to = indices.append(row.len()).iter_mut();
+            to.zip(row)
+                .for_each(|(to, (column, _))| *to = column.into());
+            return row.iter().next_back().map(|(column, _)| column.into());
+        }
+        let mut last = None;
+        self.columns.each(row, |number, _| {
+            indices.push(number.into());
+            last = Some(number.into());
+        });
+        last
+    }
+
+    /// Fills a dense row: zeros, and the cells.
+    fn fill<T: Copy + Default>(&self, row: Row<'_>, values: &mut [T], convert: impl Fn(f64) -> T) {
+        values.fill(T::default());
+        self.columns.each(row, |number, value| {
+            values[number as usize] = convert(value);
+        });
+    }
+}

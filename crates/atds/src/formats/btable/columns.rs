@@ -1,0 +1,462 @@
+//! What the features of a data set ask of a BTable: which columns, in which form.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use atds_btable::{ErrorKind as TableErrorKind, Row};
+use atds_features::feature::{CheckedFeature, FeatureKind, SparseKeys};
+use atds_features::path::Step;
+use atds_features::{Convert, Features};
+use tensor_batch::{BatchSpec, DType, Layout, UNKNOWN};
+
+/// What is asked for, and how the columns are numbered.
+#[derive(Debug)]
+pub(crate) struct Request {
+    features: Features,
+    /// The labels of the first file. Where a feature numbers columns, all files have these labels. `None` for
+    /// files of any labels.
+    labels: Option<Arc<[String]>>,
+}
+
+/// What to read of the tables with some labels.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) labels: Arc<[String]>,
+    pub(super) outputs: Vec<Output>,
+}
+
+/// A column of a batch, and the columns of the table in it.
+#[derive(Debug)]
+pub(super) struct Output {
+    /// The index of the column in the batch.
+    pub(super) column: usize,
+    pub(super) columns: Columns,
+    pub(super) form: Form,
+}
+
+/// How the numbers of a row become values of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// All of them, zeros included.
+    Dense,
+    /// Those that are cells of the row, with the row and their number.
+    Coo,
+    /// Those that are cells of the row, with their number.
+    Ragged,
+}
+
+/// Columns of a table, numbered from 0 among themselves.
+#[derive(Debug)]
+pub(super) enum Columns {
+    /// All of them, as they are numbered.
+    All {
+        len: u32,
+    },
+    Range(Range<u32>),
+    /// For each column of the table its number, or [`NONE`].
+    Some {
+        numbers: Box<[u32]>,
+        len: u32,
+    },
+}
+
+/// No number of a column.
+const NONE: u32 = u32::MAX;
+
+impl Columns {
+    /// The columns for which `is_left` is not set.
+    fn rest(is_named: &[bool]) -> Self {
+        let mut len = 0;
+        let numbers = is_named.iter().map(|is_named| {
+            len += u32::from(!is_named);
+            if *is_named { NONE } else { len - 1 }
+        });
+        let numbers: Box<[u32]> = numbers.collect();
+        if len as usize == numbers.len() {
+            Columns::All { len }
+        } else {
+            Columns::Some { numbers, len }
+        }
+    }
+
+    /// Number of columns.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Columns::Range(range) => range.len(),
+            Columns::All { len } | Columns::Some { len, .. } => *len as usize,
+        }
+    }
+
+    /// Calls `give` with the number and the value of each cell of `row` in these columns, in order.
+    #[inline]
+    pub(super) fn each(&self, row: Row<'_>, mut give: impl FnMut(u32, f64)) {
+        match self {
+            Columns::Range(range) if range.len() == 1 => {
+                if let Some(value) = row.cell(range.start) {
+                    give(0, value);
+                }
+            }
+            Columns::All { .. } => row.iter().for_each(|(column, value)| give(column, value)),
+            Columns::Range(range) => {
+                for (column, value) in row {
+                    if range.contains(&column) {
+                        give(column - range.start, value);
+                    }
+                }
+            }
+            Columns::Some { numbers, .. } => {
+                for (column, value) in row {
+                    match numbers[column as usize] {
+                        NONE => {}
+                        number => give(number, value),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What can be wrong with a file of a data set, or with a feature for it.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BTableError {
+    /// The table itself.
+    #[error("{0}")]
+    Table(TableErrorKind),
+    /// A feature that the file cannot give.
+    #[error("feature '{}': {fault}", feature.escape_debug())]
+    Feature {
+        /// The name of the feature.
+        feature: String,
+        /// What is wrong with it.
+        fault: FeatureFault,
+    },
+    /// A file whose columns are not those of the first file.
+    #[error(
+        "column {column} is {}, and in the first file it is {}: where a feature numbers columns, they must be \
+         the same in all files",
+        shown(found),
+        shown(expected)
+    )]
+    OtherLabels {
+        /// The first column that differs.
+        column: usize,
+        /// Its label in this file.
+        found: Option<String>,
+        /// Its label in the first file.
+        expected: Option<String>,
+    },
+    /// The rows of a block have become others since they were counted.
+    #[error("the block is not the one that was listed: the file has changed since")]
+    BlockChanged,
+    /// Bytes after the last row of a block.
+    #[error("{0} bytes are left after the last row of the block")]
+    BytesLeft(usize),
+}
+
+/// What is wrong with a feature for a BTable.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FeatureFault {
+    /// No column has the label.
+    #[error("no column has the label '{}'{}", label.escape_debug(), first_of(first))]
+    NoLabel {
+        /// The label.
+        label: String,
+        /// Some labels that there are.
+        first: Vec<String>,
+    },
+    /// Two columns have the label.
+    #[error(
+        "columns {first} and {second} have the label '{}': name one by its number, '[{first}]'",
+        label.escape_debug()
+    )]
+    LabelTwice {
+        /// The label.
+        label: String,
+        /// The first column.
+        first: usize,
+        /// The second column.
+        second: usize,
+    },
+    /// The table has no such column.
+    #[error("there is no column {column}: the table has {columns} columns")]
+    NoColumn {
+        /// The column, counted from 0.
+        column: u64,
+        /// Number of columns.
+        columns: usize,
+    },
+    /// The expression leads to nothing in a row.
+    #[error(
+        "a row of a BTable is a list of numbers with labels: an expression is a label, a number '[2]', all \
+         columns '[*]', a slice '[0:4]', or '@' for all that no other feature names"
+    )]
+    Expression,
+    /// The shape does not fit the number of columns.
+    #[error("it has {columns} columns, but its shape is {shape:?}")]
+    Shape {
+        /// Number of columns.
+        columns: usize,
+        /// The shape that was asked for.
+        shape: Vec<i64>,
+    },
+    /// The kind is of lists, which there are not.
+    #[error("a row has a number for each column and no lists: make it dense, or sparse with '@'")]
+    Kind,
+    /// The dtype is not one that float64 becomes.
+    #[error("values are float64, and with `cast` other floats or bool, but not {0}")]
+    DType(DType),
+    /// A default or a mask was given.
+    #[error(
+        "no value is missing in a BTable, for a cell that is left out is 0: leave out `default` and masks"
+    )]
+    Missing,
+    /// No column is left for the feature.
+    #[error("no column is left that no other feature names")]
+    NothingLeft,
+}
+
+impl Request {
+    /// What `features` ask of tables with these labels.
+    ///
+    /// # Errors
+    /// A feature asks for what there is not.
+    pub(crate) fn new(features: Features, labels: Arc<[String]>) -> Result<Self, BTableError> {
+        let mut request = Request {
+            features,
+            labels: None,
+        };
+        request.plan(&labels)?;
+        request.labels = Some(labels);
+        Ok(request)
+    }
+
+    /// What `features` ask of files with any labels.
+    #[cfg(test)]
+    pub(crate) fn of_any(features: Features) -> Self {
+        Request {
+            features,
+            labels: None,
+        }
+    }
+
+    /// The columns of a batch.
+    pub(crate) fn spec(&self) -> &BatchSpec {
+        self.features.spec()
+    }
+
+    /// What to read of tables with these labels.
+    ///
+    /// # Errors
+    /// The labels do not fit the features, or those of the first file.
+    pub(super) fn plan(&self, labels: &Arc<[String]>) -> Result<Plan, BTableError> {
+        let checked = self.features.checked();
+        let sources = checked.iter().map(|feature| Source::of(feature, labels));
+        let sources: Vec<_> = sources.collect::<Result<_, _>>()?;
+        let is_by_label = |source: &Source| matches!(source, Source::Label(_));
+        if let Some(first) = self.labels.as_ref().filter(|first| *first != labels)
+            && !sources.iter().all(is_by_label)
+        {
+            return Err(other_labels(labels, first));
+        }
+        let mut is_named = vec![false; labels.len()];
+        for source in &sources {
+            if let Source::Label(column) | Source::Number(column) = source {
+                is_named[*column] = true;
+            }
+        }
+        let outputs = checked.iter().zip(&sources);
+        let outputs = outputs.map(|(feature, source)| output(feature, source, &is_named));
+        Ok(Plan {
+            outputs: outputs.collect::<Result<_, _>>()?,
+            labels: labels.clone(),
+        })
+    }
+}
+
+/// What an expression leads to.
+#[derive(Clone, Debug)]
+enum Source {
+    /// The column of a label.
+    Label(usize),
+    /// A column by its number.
+    Number(usize),
+    Range(Range<usize>),
+    /// The columns that no other feature names.
+    Rest,
+}
+
+impl Source {
+    fn of(feature: &CheckedFeature, labels: &[String]) -> Result<Self, BTableError> {
+        let asked = &feature.feature;
+        let by_label = |label: &str| find(label, labels).map(Source::Label);
+        let columns = labels.len();
+        let name =
+            (asked.expression.is_none() && labels.contains(&asked.name)).then_some(&asked.name);
+        let source = match (name, &*feature.path.steps) {
+            (Some(label), _) => by_label(label),
+            (None, []) => Ok(Source::Rest),
+            (None, [Step::Key(label)]) => by_label(label),
+            (None, [Step::All]) => Ok(Source::Range(0..columns)),
+            (None, [Step::Slice(slice)]) => Ok(Source::Range(slice.of_length(columns))),
+            (None, [Step::Index(column)]) => match usize::try_from(*column) {
+                Ok(column) if column < columns => Ok(Source::Number(column)),
+                _ => Err(FeatureFault::NoColumn {
+                    column: *column,
+                    columns,
+                }),
+            },
+            (None, steps) => {
+                let names = steps.iter().map(|step| match step {
+                    Step::Field(name) => Some(&**name),
+                    _ => None,
+                });
+                let names: Option<Vec<_>> = names.collect();
+                match names {
+                    // A label with dots, without quotes.
+                    Some(names) => by_label(&names.join(".")),
+                    None => Err(FeatureFault::Expression),
+                }
+            }
+        };
+        source.map_err(|fault| faulty(feature, fault))
+    }
+}
+
+/// The column of a label.
+fn find(label: &str, labels: &[String]) -> Result<usize, FeatureFault> {
+    /// Number of labels that an error shows.
+    const SHOWN: usize = 5;
+    let mut found = (0..labels.len()).filter(|&column| labels[column] == label);
+    let label = || label.to_owned();
+    match (found.next(), found.next()) {
+        (Some(first), Some(second)) => Err(FeatureFault::LabelTwice {
+            label: label(),
+            first,
+            second,
+        }),
+        (Some(column), None) => Ok(column),
+        (None, _) => Err(FeatureFault::NoLabel {
+            label: label(),
+            first: labels.iter().take(SHOWN).cloned().collect(),
+        }),
+    }
+}
+
+/// The column of a batch for a feature, which is checked.
+fn output(
+    feature: &CheckedFeature,
+    source: &Source,
+    is_named: &[bool],
+) -> Result<Output, BTableError> {
+    let fault = |fault| Err(faulty(feature, fault));
+    let asked = &feature.feature;
+    let is_float = matches!(
+        asked.dtype,
+        DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64 | DType::Bool
+    );
+    let is_cast = match asked.convert {
+        Convert::Exact => asked.dtype == DType::Float64,
+        Convert::Cast => is_float,
+        _ => false,
+    };
+    if !is_cast {
+        return fault(FeatureFault::DType(asked.dtype));
+    }
+    let missing = &asked.missing;
+    if missing.default.is_some() || missing.mask.is_some() || missing.row_mask.is_some() {
+        return fault(FeatureFault::Missing);
+    }
+    let (columns, is_one) = match source {
+        Source::Label(column) | Source::Number(column) => {
+            (Columns::Range(*column as u32..*column as u32 + 1), true)
+        }
+        Source::Range(range) if range.len() == is_named.len() => {
+            let len = range.end as u32;
+            (Columns::All { len }, false)
+        }
+        Source::Range(range) => (Columns::Range(range.start as u32..range.end as u32), false),
+        Source::Rest => (Columns::rest(is_named), false),
+    };
+    if columns.len() == 0 {
+        return fault(FeatureFault::NothingLeft);
+    }
+    let known = |shape: &[Option<usize>]| -> Vec<i64> {
+        let known = shape
+            .iter()
+            .map(|dim| dim.map_or(UNKNOWN, |dim| dim as i64));
+        known.collect()
+    };
+    let width = columns.len() as i64;
+    let (form, shape, fits) = match &asked.kind {
+        FeatureKind::Dense { .. } => {
+            let shape = known(&feature.shape);
+            let fits = if is_one {
+                shape.is_empty()
+            } else {
+                shape == [width]
+            };
+            (Form::Dense, shape, fits)
+        }
+        FeatureKind::Sparse {
+            keys: SparseKeys::Record,
+            shape,
+            layout,
+            ..
+        } => {
+            let form = if *layout == Layout::Coo {
+                Form::Coo
+            } else {
+                Form::Ragged
+            };
+            let fits = !is_one && shape.len() == 1 && (shape[0] >= width || shape[0] == UNKNOWN);
+            (form, shape.clone(), fits)
+        }
+        _ => return fault(FeatureFault::Kind),
+    };
+    if !fits {
+        let columns = columns.len();
+        return fault(FeatureFault::Shape { columns, shape });
+    }
+    Ok(Output {
+        column: feature.column,
+        columns,
+        form,
+    })
+}
+
+#[cold]
+fn faulty(feature: &CheckedFeature, fault: FeatureFault) -> BTableError {
+    BTableError::Feature {
+        feature: feature.feature.name.clone(),
+        fault,
+    }
+}
+
+/// The error of labels that differ.
+#[cold]
+fn other_labels(found: &[String], expected: &[String]) -> BTableError {
+    let most = found.len().max(expected.len());
+    let column = (0..most).find(|&column| found.get(column) != expected.get(column));
+    let column = column.unwrap_or(most);
+    BTableError::OtherLabels {
+        column,
+        found: found.get(column).cloned(),
+        expected: expected.get(column).cloned(),
+    }
+}
+
+fn shown(label: &Option<String>) -> String {
+    match label {
+        Some(label) => format!("'{}'", label.escape_debug()),
+        None => "not there".to_owned(),
+    }
+}
+
+fn first_of(labels: &[String]) -> String {
+    let labels = labels
+        .iter()
+        .map(|label| format!("'{}'", label.escape_debug()));
+    format!("; the first are {}", labels.collect::<Vec<_>>().join(", "))
+}
