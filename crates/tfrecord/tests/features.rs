@@ -473,6 +473,11 @@ fn features_are_inferred_from_what_records_have() {
     inference
         .add(b"\x0a\x05")
         .expect_err("the message ends inside a value");
+    // An Example whose int64 `age` is a varint of eleven bytes.
+    let long = b"\x0a\x18\x0a\x16\x0a\x03age\x12\x0f\x1a\x0d\x0a\x0b\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01";
+    let error = Inference::default().add(long);
+    let error = error.expect_err("the value has more than 64 bits");
+    assert!(error.to_string().contains("64 bits"), "{error}");
 }
 
 #[test]

@@ -95,8 +95,10 @@ fn infer(records: &[Vec<u8>]) {
     if records.iter().all(|record| inference.add(record).is_ok()) {
         let features = inference.features().features;
         if !features.is_empty() {
-            let decoded = twin::decode(&features, records);
-            assert!(decoded.is_ok_and(|rows| rows.len() == features.len()));
+            match twin::decode(&features, records) {
+                Ok(rows) => assert_eq!(rows.len(), features.len()),
+                Err(error) => panic!("{error}, for {features:?}"),
+            }
         }
     }
 }

@@ -73,7 +73,11 @@ impl Seen {
         match list.kind {
             Kind::Bytes => self.bytes = true,
             Kind::Float => self.float = true,
-            Kind::Int64 => self.int64 = true,
+            Kind::Int64 => {
+                self.int64 = true;
+                // Counting them does not look at the values.
+                list.fill_ints::<i64>(&mut [], Ok)?;
+            }
         }
         widen(&mut self.values, list.len()?);
         Ok(())
@@ -106,7 +110,7 @@ impl Inference {
     /// Adds a record.
     ///
     /// # Errors
-    /// It is no message of protocol buffers, or it has more keys than features are inferred for.
+    /// It is damaged, or no message of protocol buffers, or it has more keys than features are inferred for.
     pub fn add(&mut self, record: &[u8]) -> Result<(), DecodeErrorKind> {
         self.look(record).map_err(Fault::into_kind)
     }
