@@ -23,11 +23,12 @@
 //! reference  = "@" | [ "@" ], path ;
 //! path       = ( name | step ), { field | step } ;
 //! field      = ".", name ;
-//! step       = all | index | slice | key | keys | filter | branch ;
+//! step       = all | index | slice | key | some keys | keys | filter | branch ;
 //! all        = "[", "*", "]" ;
 //! index      = "[", digits, "]" ;
 //! slice      = "[", [ bound ], ":", [ bound ], "]" ;
 //! key        = "[", quoted, "]" ;
+//! some keys  = "[", quoted, ",", quoted, { ",", quoted }, "]" ;
 //! keys       = ".keys()" ;
 //! filter     = "[", operand, "=", operand, "]" ;
 //! branch     = ":", name ;
@@ -48,7 +49,7 @@
 //!
 //! Letters and digits are ASCII. A character is any Unicode character but the backslash and the
 //! enclosing quote. ASCII white space may stand inside brackets: around their contents, around an
-//! `=`, and around the `:` of a slice.
+//! `=`, around the `:` of a slice, and around the `,` between keys.
 //!
 //! Rules that the grammar does not express:
 //!
@@ -112,6 +113,9 @@ pub enum Step {
     Keys,
     /// `['key']`: one value of a map.
     Key(String),
+    /// `['a', 'b']`: several values, by their keys and in the order of these. Columns of a table with labels
+    /// have it; maps do not.
+    SomeKeys(Vec<String>),
     /// `[left=right]`: the elements for which both sides are equal.
     Filter(Filter),
     /// `:type`: a branch of a union, by the name of its type.
@@ -123,7 +127,7 @@ impl Step {
     pub fn is_list(&self) -> bool {
         matches!(
             self,
-            Step::All | Step::Slice(_) | Step::Keys | Step::Filter(_)
+            Step::All | Step::Slice(_) | Step::SomeKeys(_) | Step::Keys | Step::Filter(_)
         )
     }
 }
@@ -171,7 +175,7 @@ pub struct Reference {
 }
 
 impl Path {
-    /// Number of dimensions that the path adds: one for each `[*]`, slice, `.keys()` and filter.
+    /// Number of dimensions that the path adds: one for each `[*]`, slice, list of keys, `.keys()` and filter.
     pub fn lists(&self) -> usize {
         self.steps.iter().filter(|step| step.is_list()).count()
     }

@@ -1,8 +1,8 @@
 //! BTable files for the pipeline, by way of `atds-btable`.
 //!
-//! A row is a list of numbers, one for each column. The expression of a feature is a label; the number of a
-//! column, `[2]`; all columns, `[*]`, or a slice of them, `[0:4]`; or `@`: the columns that no other feature
-//! names.
+//! A row is a list of numbers, one for each column. The expression of a feature is a label, or several,
+//! `['a', 'b']`; the number of a column, `[2]`; all columns, `[*]`, or a slice of them, `[0:4]`; or `@`: the
+//! columns that no other feature names.
 
 pub(crate) mod build;
 mod columns;

@@ -239,6 +239,9 @@ impl<'a> Parser<'a> {
                 self.at += 1;
                 Ok(Step::Key(key))
             }
+            (Some(b','), Inside::Quoted(key)) if within == Within::Expression => {
+                self.some_keys(key)
+            }
             (Some(b']'), Inside::Number(number)) if number.is_integer() => {
                 if number.text.starts_with('-') {
                     let index = self.bound(number)?;
@@ -252,7 +255,7 @@ impl<'a> Parser<'a> {
                 let start = self.bound(number)?;
                 self.slice(Some(start))
             }
-            (Some(b':'), _) if within == Within::Operand => {
+            (Some(b':' | b','), _) if within == Within::Operand => {
                 Err(self.error_at(PathErrorKind::NotSingle, start))
             }
             (Some(b',' | b'-'), Inside::Number(_)) if within == Within::Expression => {
@@ -274,6 +277,21 @@ impl<'a> Parser<'a> {
             (_, Inside::Other(_)) => Err(self.error(PathErrorKind::Expected("'='"))),
             _ => Err(self.error(PathErrorKind::UnclosedBracket)),
         }
+    }
+
+    /// Parses `, 'key', 'key']`, after the first key.
+    fn some_keys(&mut self, first: String) -> Result<Step, PathError> {
+        let mut keys = vec![first];
+        while self.eat(b',') {
+            self.skip_whitespace();
+            if !self.at_quote() {
+                return Err(self.error(PathErrorKind::Expected("a key in quotes after the ','")));
+            }
+            keys.push(self.quoted()?);
+            self.skip_whitespace();
+        }
+        self.close()?;
+        Ok(Step::SomeKeys(keys))
     }
 
     /// Parses `:end]`, after the start of a slice.

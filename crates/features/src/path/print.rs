@@ -33,6 +33,14 @@ impl Display for Step {
             Step::Slice(slice) => write!(f, "[{slice}]"),
             Step::Keys => f.write_str(".keys()"),
             Step::Key(key) => write!(f, "[{}]", Quoted(key)),
+            Step::SomeKeys(keys) => {
+                let mut before = '[';
+                for key in keys {
+                    write!(f, "{before}{}", Quoted(key))?;
+                    before = ',';
+                }
+                f.write_char(']')
+            }
             Step::Filter(filter) => write!(f, "[{filter}]"),
             Step::Branch(name) => write!(f, ":{}", field_step(name)),
         }

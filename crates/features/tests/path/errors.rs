@@ -122,6 +122,11 @@ fn what_is_not_for_brackets() {
         let kind = Kind::Expected(expected);
         assert_refused(text, kind, offset, &format!("expected {expected}"));
     }
+    for (text, offset) in [("a['k',]", 6), ("a['k', l]", 7), ("a['k','l',", 10)] {
+        let expected = "a key in quotes after the ','";
+        let kind = Kind::Expected(expected);
+        assert_refused(text, kind, offset, &format!("expected {expected}"));
+    }
     let not_a_step =
         "expected an index, a slice such as [0:4], a key in quotes, or a filter with '='";
     for text in [
@@ -209,6 +214,7 @@ fn brackets_that_do_not_close() {
         ("a[*", 3),
         ("a[*.b", 3),
         ("a['k'", 5),
+        ("a['k','l' 'm']", 10),
         ("a[x=1", 5),
         ("a[x=1.]", 5),
         ("a[x=1 2]", 6),
@@ -306,6 +312,7 @@ fn sides_that_are_not_a_single_value() {
         ("a[x['k'=y]=2]", 4),
         ("a[x[0=y]=2]", 4),
         ("a[m[k]=1]", 4),
+        ("a[m['k','l']=1]", 4),
         ("a[x[", 4),
     ];
     for (text, offset) in cases {

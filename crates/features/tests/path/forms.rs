@@ -132,6 +132,11 @@ fn entries_of_maps() {
     assert_path("m['key'].b", [field("m"), key("key"), field("b")]);
     assert_path("m['k'][0]", [field("m"), key("k"), Step::Index(0)]);
     assert_path("m['']", [field("m"), key("")]);
+    let keys = |keys: &[&str]| Step::SomeKeys(keys.iter().map(|&key| key.to_owned()).collect());
+    assert_path("['a','b']", [keys(&["a", "b"])]);
+    let spaced = "m[ 'a' , \"it's\",'']";
+    let printed = r"m['a','it\'s','']";
+    assert_printed(spaced, [field("m"), keys(&["a", "it's", ""])], printed);
     assert_path("m['a]=*.é\n\"']", [field("m"), key("a]=*.é\n\"")]);
     assert_printed(r#"m["it's"]"#, [field("m"), key("it's")], r"m['it\'s']");
     let all_escapes = [field("m"), key(r#"\'""#)];

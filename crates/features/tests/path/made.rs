@@ -10,6 +10,7 @@ pub(crate) fn any_path() -> impl Strategy<Value = Path> {
         4 => any_value_step(),
         1 => Just(Step::All),
         1 => any_slice().prop_map(Step::Slice),
+        1 => some_keys(),
         1 => Just(Step::Keys),
         1 => any_filter().prop_map(Step::Filter),
     ];
@@ -17,6 +18,7 @@ pub(crate) fn any_path() -> impl Strategy<Value = Path> {
         4 => any_name().prop_map(Step::Field),
         1 => Just(Step::All),
         1 => any_slice().prop_map(Step::Slice),
+        1 => some_keys(),
         1 => Just(Step::Keys),
         1 => any::<String>().prop_map(Step::Key),
         1 => any_name().prop_map(Step::Branch),
@@ -40,8 +42,8 @@ pub(crate) fn any_reference() -> impl Strategy<Value = Reference> {
 /// Pieces of expressions in any order.
 pub(crate) fn any_pieces() -> impl Strategy<Value = String> {
     const PIECES: &[&str] = &[
-        "a", "x1", "true", ".", "[", "]", "[*]", "*", "=", "@", ":", "'", "\"", "'k'", "\\", " ",
-        "0", "2", "-", "[:", ":2]", "[1:3]", "1.5", "e", "é", "\n", ".keys()", "keys", "(",
+        "a", "x1", "true", ".", "[", "]", "[*]", "*", "=", "@", ":", "'", "\"", "'k'", ",", "\\",
+        " ", "0", "2", "-", "[:", ":2]", "[1:3]", "1.5", "e", "é", "\n", ".keys()", "keys", "(",
     ];
     prop::collection::vec(select(PIECES), 0..20).prop_map(|pieces| pieces.concat())
 }
@@ -49,7 +51,7 @@ pub(crate) fn any_pieces() -> impl Strategy<Value = String> {
 /// Expressions with a character removed or replaced.
 pub(crate) fn nearly_a_path() -> impl Strategy<Value = String> {
     let other = prop_oneof![
-        select(b"[]*=@:.'\"\\ 1-a".as_slice()).prop_map(char::from),
+        select(b"[]*=@:,.'\"\\ 1-a".as_slice()).prop_map(char::from),
         any::<char>()
     ];
     let change = (any::<prop::sample::Index>(), any::<bool>(), other);
@@ -86,6 +88,10 @@ fn any_value_step() -> impl Strategy<Value = Step> {
         any::<String>().prop_map(Step::Key),
         any_name().prop_map(Step::Branch),
     ]
+}
+
+fn some_keys() -> impl Strategy<Value = Step> {
+    prop::collection::vec(any::<String>(), 2..4).prop_map(Step::SomeKeys)
 }
 
 fn any_slice() -> impl Strategy<Value = Slice> {

@@ -53,7 +53,7 @@ pub(super) enum Columns {
         len: u32,
     },
     Range(Range<u32>),
-    /// For each column of the table its number, or [`NONE`].
+    /// For each column of the table its number, or [`NONE`]. The numbers may be in any order.
     Some {
         numbers: Box<[u32]>,
         len: u32,
@@ -79,6 +79,18 @@ impl Columns {
         }
     }
 
+    /// `columns` of a table with `all` columns, numbered in their order.
+    fn of(columns: &[usize], all: usize) -> Self {
+        let mut numbers = vec![NONE; all];
+        for (number, &column) in (0..).zip(columns) {
+            numbers[column] = number;
+        }
+        Columns::Some {
+            numbers: numbers.into(),
+            len: columns.len() as u32,
+        }
+    }
+
     /// Number of columns.
     pub(super) fn len(&self) -> usize {
         match self {
@@ -87,7 +99,8 @@ impl Columns {
         }
     }
 
-    /// Calls `give` with the number and the value of each cell of `row` in these columns, in order.
+    /// Calls `give` with the number and the value of each cell of `row` in these columns, in the order of
+    /// the row.
     #[inline]
     pub(super) fn each(&self, row: Row<'_>, mut give: impl FnMut(u32, f64)) {
         match self {
@@ -179,6 +192,9 @@ pub enum FeatureFault {
         /// The second column.
         second: usize,
     },
+    /// An expression has a label twice.
+    #[error("the label '{}' stands there twice", .0.escape_debug())]
+    AskedTwice(String),
     /// The table has no such column.
     #[error("there is no column {column}: the table has {columns} columns")]
     NoColumn {
@@ -189,8 +205,8 @@ pub enum FeatureFault {
     },
     /// The expression leads to nothing in a row.
     #[error(
-        "a row of a BTable is a list of numbers with labels: an expression is a label, a number '[2]', all \
-         columns '[*]', a slice '[0:4]', or '@' for all that no other feature names"
+        "a row of a BTable is a list of numbers with labels: an expression is a label, labels '['a','b']', a \
+         number '[2]', all columns '[*]', a slice '[0:4]', or '@' for all that no other feature names"
     )]
     Expression,
     /// The shape does not fit the number of columns.
@@ -254,7 +270,7 @@ impl Request {
         let checked = self.features.checked();
         let sources = checked.iter().map(|feature| Source::of(feature, labels));
         let sources: Vec<_> = sources.collect::<Result<_, _>>()?;
-        let is_by_label = |source: &Source| matches!(source, Source::Label(_));
+        let is_by_label = |source: &Source| matches!(source, Source::Label(_) | Source::Labels(_));
         if let Some(first) = self.labels.as_ref().filter(|first| *first != labels)
             && !sources.iter().all(is_by_label)
         {
@@ -262,9 +278,12 @@ impl Request {
         }
         let mut is_named = vec![false; labels.len()];
         for source in &sources {
-            if let Source::Label(column) | Source::Number(column) = source {
-                is_named[*column] = true;
-            }
+            let named = match source {
+                Source::Label(column) | Source::Number(column) => std::slice::from_ref(column),
+                Source::Labels(columns) => columns,
+                Source::Range(_) | Source::Rest => &[],
+            };
+            named.iter().for_each(|&column| is_named[column] = true);
         }
         let outputs = checked.iter().zip(&sources);
         let outputs = outputs.map(|(feature, source)| output(feature, source, &is_named));
@@ -280,6 +299,8 @@ impl Request {
 enum Source {
     /// The column of a label.
     Label(usize),
+    /// The columns of several labels, each once.
+    Labels(Vec<usize>),
     /// A column by its number.
     Number(usize),
     Range(Range<usize>),
@@ -298,6 +319,7 @@ impl Source {
             (Some(label), _) => by_label(label),
             (None, []) => Ok(Source::Rest),
             (None, [Step::Key(label)]) => by_label(label),
+            (None, [Step::SomeKeys(keys)]) => find_all(keys, labels).map(Source::Labels),
             (None, [Step::All]) => Ok(Source::Range(0..columns)),
             (None, [Step::Slice(slice)]) => Ok(Source::Range(slice.of_length(columns))),
             (None, [Step::Index(column)]) => match usize::try_from(*column) {
@@ -344,6 +366,19 @@ fn find(label: &str, labels: &[String]) -> Result<usize, FeatureFault> {
     }
 }
 
+/// The columns of `asked` labels, in their order.
+fn find_all(asked: &[String], labels: &[String]) -> Result<Vec<usize>, FeatureFault> {
+    let mut columns = Vec::with_capacity(asked.len());
+    for label in asked {
+        let column = find(label, labels)?;
+        if columns.contains(&column) {
+            return Err(FeatureFault::AskedTwice(label.clone()));
+        }
+        columns.push(column);
+    }
+    Ok(columns)
+}
+
 /// The column of a batch for a feature, which is checked.
 fn output(
     feature: &CheckedFeature,
@@ -372,6 +407,7 @@ fn output(
         Source::Label(column) | Source::Number(column) => {
             (Columns::Range(*column as u32..*column as u32 + 1), true)
         }
+        Source::Labels(columns) => (Columns::of(columns, is_named.len()), false),
         Source::Range(range) if range.len() == is_named.len() => {
             let len = range.end as u32;
             (Columns::All { len }, false)
@@ -392,11 +428,8 @@ fn output(
     let (form, shape, fits) = match &asked.kind {
         FeatureKind::Dense { .. } => {
             let shape = known(&feature.shape);
-            let fits = if is_one {
-                shape.is_empty()
-            } else {
-                shape == [width]
-            };
+            // One column is a scalar, or a block of one.
+            let fits = shape == [width] || is_one && shape.is_empty();
             (Form::Dense, shape, fits)
         }
         FeatureKind::Sparse {

@@ -214,6 +214,11 @@ fn labels_numbers_blocks_and_the_rest() {
             f64s("dotted", &[]).at("c.d"),
             f64s("all", &[4]).at("[*]"),
             f64s("slice", &[2]).at("[-3:-1]"),
+            f64s("chosen", &[3]).at("['c', 'a', 'c.d']"),
+            f64s("one", &[1]).at("['c']"),
+            Feature::dense("narrow", &[2], DType::Float32)
+                .at("['c.d', 'b']")
+                .with_convert(Convert::Cast),
             Feature::dense("float32", &[4], DType::Float32)
                 .at("[*]")
                 .with_convert(Convert::Cast),
@@ -231,6 +236,11 @@ fn labels_numbers_blocks_and_the_rest() {
     assert_eq!(dense("first"), [1.0, 0.0, f64::INFINITY]);
     assert_eq!(dense("key"), [0.0, 0.0, 1e300]);
     assert_eq!(dense("all"), ROWS.concat());
+    let chosen = ROWS.map(|[a, _, c_d, c]| [c, a, c_d]);
+    assert_eq!(dense("chosen"), chosen.concat());
+    assert_eq!(dense("one"), [0.0, 0.0, 1e300]);
+    let narrow = batch.dense::<f32>("narrow").expect("a dense column");
+    assert_eq!(narrow, [3.5, 0.0, 0.0, 0.0, 0.0, -2.0]);
     assert_eq!(dense("slice"), [0.0, 3.5, 0.0, 0.0, -2.0, 0.0]);
     let float32 = batch.dense::<f32>("float32").expect("a dense column");
     assert_eq!(float32[2], 3.5);
@@ -284,6 +294,16 @@ fn sparse_columns() {
 }
 
 #[test]
+fn chosen_labels_are_not_in_the_rest() {
+    let y = Feature::dense("y", &[2], DType::Float64).at("['c', 'a']");
+    let x = Feature::dense("x", &[2], DType::Float64).at("@");
+    let batch = read(vec![x, y], &ROWS).expect("the features fit");
+    let dense = |name: &str| batch.dense::<f64>(name).expect("a dense column").to_vec();
+    assert_eq!(dense("y"), ROWS.map(|[a, _, _, c]| [c, a]).concat());
+    assert_eq!(dense("x"), ROWS.map(|[_, b, c_d, _]| [b, c_d]).concat());
+}
+
+#[test]
 fn features_that_do_not_fit() {
     let dense = |shape: &[usize]| Feature::dense("x", shape, DType::Float64);
     let sparse = |shape: &[i64]| Feature::sparse("x", shape, DType::Float64);
@@ -304,9 +324,19 @@ fn features_that_do_not_fit() {
             "it has 4 columns, but its shape is [3]",
         ),
         (
-            dense(&[1]).at("a"),
-            "it has 1 columns, but its shape is [1]",
+            dense(&[2]).at("a"),
+            "it has 1 columns, but its shape is [2]",
         ),
+        (dense(&[2]).at("['a', 'y']"), "no column has the label 'y'"),
+        (
+            dense(&[3]).at("['a', 'b', 'a']"),
+            "the label 'a' stands there twice",
+        ),
+        (
+            dense(&[3]).at("['a', 'b']"),
+            "it has 2 columns, but its shape is [3]",
+        ),
+        (dense(&[2]).at("x['a', 'b']"), "an expression is a label"),
         (dense(&[1]).at("[4:]"), "no column is left"),
         (
             sparse(&[3]).at("@"),
@@ -362,6 +392,9 @@ fn files_with_other_labels() {
         twice.contains("columns 0 and 2 have the label 'b'"),
         "{twice}"
     );
+    let by_labels = request(Feature::dense("x", &[2], DType::Float64).at("['b', 'a']"));
+    assert_eq!(other(&by_labels, &["c", "b", "a"]), "");
+    assert!(other(&by_labels, &["b", "c"]).contains("no column has the label 'a'"));
     // Numbers mean one thing in a data set.
     let all = request(Feature::sparse("x", &[9], DType::Float64).at("@"));
     assert_eq!(other(&all, &["a", "b"]), "");

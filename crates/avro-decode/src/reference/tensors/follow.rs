@@ -106,6 +106,7 @@ impl<'a> TypedValue<'a> {
                     None => Found::Missing(DecodeErrorKind::NoKey { key: key.clone() }),
                 }
             }
+            Step::SomeKeys(_) => panic!("{COMPILES}"),
             Step::Keys => {
                 let Value::Map(entries) = self.value else {
                     panic!("{COMPILES}");
