@@ -4,6 +4,7 @@
 mod compression;
 mod crc;
 mod decode;
+mod encode;
 mod error;
 mod framer;
 mod head;
@@ -22,6 +23,7 @@ pub use decode::{
     DecodeError, DecodeErrorKind, Done, Inference, InferredFeatures, Kind, Message, Plan,
     PlanError, PlanErrorKind, PlanOptions, Scratch, with_dimensions,
 };
+pub use encode::ExampleEncoder;
 pub use error::{Error, ErrorKind};
 pub use framer::{Block, Checksums, Frame, Framer, FramerOptions, check_block};
 pub use limits::{DEFAULT_BLOCK_BYTES, Limits};
