@@ -37,10 +37,10 @@ use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
 
 use crate::avro::records::RecordOptions;
-use crate::avro::repair;
 use crate::files::local_path;
 use crate::formats::{Counts, FileFormat};
 use crate::limits::{MAX_BLOCK_BYTES, MAX_INDEX_LINE};
+use crate::new_file;
 use crate::side_by_side::in_order;
 use crate::source::{OnceInputs, open_input, read_full};
 use crate::{Error, ErrorKind, Tolerate};
@@ -179,8 +179,8 @@ pub fn write_index_with(
     if fs::symlink_metadata(to).is_ok() && !is_index(to).map_err(failed)? {
         return Err(Error::new(ErrorKind::Exists).in_file(to));
     }
-    let folder = fs::canonicalize(repair::folder(to)).map_err(failed)?;
-    let temporary = repair::temporary(to).map_err(failed)?;
+    let folder = fs::canonicalize(new_file::folder(to)).map_err(failed)?;
+    let temporary = new_file::temporary(to).map_err(failed)?;
     let mut out = BufWriter::new(temporary.as_file());
     writeln!(out, "{FIRST_LINE}").map_err(failed)?;
     let mut indexed = Indexed::default();
@@ -209,7 +209,7 @@ pub fn write_index_with(
     in_order(files, options.threads, "atds-index", count, add)?;
     out.flush().map_err(failed)?;
     drop(out);
-    repair::publish(temporary, to, true)?;
+    new_file::publish(temporary, to, true)?;
     Ok(indexed)
 }
 
@@ -322,7 +322,7 @@ impl FileIndex {
             paths.entry(found).or_default().push(file);
         }
         let io = |error| Error::io(error, path);
-        let folder = fs::canonicalize(repair::folder(path)).map_err(io)?;
+        let folder = fs::canonicalize(new_file::folder(path)).map_err(io)?;
         let (file, _) = open_input(path).map_err(io)?;
         let mut lines = Lines::new(BufReader::new(file));
         let in_index = |fault: IndexFault| Error::from(fault).in_file(path);

@@ -10,6 +10,7 @@
 //! | [`features`] | features, conversions, path expressions, the features file |
 //! | [`tensors`] | batches, columns and their typed views, owned columns, JSON of a batch |
 //! | [`avro`] | Avro schemas, inference, inspection of files, single records, messages |
+//! | [`write`](mod@write) | new files of Avro and TFRecord, record by record |
 //! | [`index`] | the record counts of files, counted once for many processes |
 //! | [`files`] | lookup of files, and explanations if none are found |
 //! | [`error`] | the errors by kind and place |
@@ -38,6 +39,7 @@ mod json;
 pub mod limits;
 mod lock;
 mod machine;
+mod new_file;
 pub mod shares;
 mod side_by_side;
 mod source;
@@ -45,6 +47,7 @@ pub mod state;
 pub mod stats;
 pub mod tensors;
 mod tolerate;
+pub mod write;
 
 // Reading.
 #[doc(inline)]

@@ -76,6 +76,9 @@ pub(crate) const LARGE_BLOCK_BYTES: usize = 64 << 20;
 /// Maximum length of a line of an index in bytes: the counts of some millions of blocks of a file.
 pub const MAX_INDEX_LINE: usize = 16 << 20;
 
+/// Size of a write to a new file in bytes.
+pub(crate) const FILE_BUFFER: usize = 256 << 10;
+
 /// Maximum number of threads of a pipeline. It is above the number of cores of machines, and below
 /// the number of threads that they refuse to start.
 pub const MAX_THREADS: usize = 1024;

@@ -1,4 +1,4 @@
-//! Encodes values in Avro's binary encoding, for tests and for generating data.
+//! Encodes values in Avro's binary encoding.
 
 use std::num::NonZeroUsize;
 

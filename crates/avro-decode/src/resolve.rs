@@ -43,6 +43,7 @@ use crate::schema::describe::describe;
 use crate::schema::{NodeId, Schema};
 use never::Never;
 
+pub use defaults::default_value;
 pub use error::{ResolveError, ResolveErrorKind};
 
 /// The mapping from a writer's values to a reader's. Pairs of types refer to one another by

@@ -5,7 +5,7 @@ use std::path::Path;
 use atds_features::words;
 use atds_format::Location;
 use avro_decode::single_object::SingleObjectError;
-use avro_decode::{DecodeError, LeftOut, ResolveError, Sampled, SchemaError};
+use avro_decode::{DecodeError, LeftOut, ResolveError, Sampled, SchemaError, ValueErrorKind};
 
 use crate::Error;
 
@@ -78,6 +78,9 @@ pub enum ErrorKind {
     /// A record does not fit its schema or a feature.
     #[error("{0}")]
     Decode(DecodeErrorKind),
+    /// A value that does not fit the schema of the file to write.
+    #[error("{0}")]
+    Value(ValueErrorKind),
     /// An array has another length than the arrays of the sample from which its feature was
     /// inferred.
     #[error(

@@ -26,23 +26,21 @@
 //! ```
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter};
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use avro_block::{Block, Header, Writer};
 use avro_decode::limits::MAX_DECODE_DEPTH;
-use tempfile::NamedTempFile;
 
 use crate::avro::verify::{Scan, Verified, VerifyOptions};
 use crate::files::local_path;
-use crate::limits::MAX_BLOCK_BYTES;
+use crate::limits::{FILE_BUFFER, MAX_BLOCK_BYTES};
+use crate::new_file;
 use crate::source::file_id;
-use crate::{Error, ErrorKind, avro};
-
-/// Size of a write in bytes.
-const FILE_BUFFER: usize = 256 << 10;
+use crate::write::container_error;
+use crate::{Error, ErrorKind};
 
 /// Options of a repair.
 #[derive(Clone, Debug)]
@@ -114,7 +112,7 @@ pub fn repair_with(
     verify.records().check()?;
     let (input, output) = (local_path(input.as_ref())?, local_path(output.as_ref())?);
     check_new(&output, &input)?;
-    let temporary = temporary(&output).map_err(|error| Error::io(error, &output))?;
+    let temporary = new_file::temporary(&output).map_err(|error| Error::io(error, &output))?;
 
     let mut copy = BlockCopy {
         file: temporary.as_file(),
@@ -139,7 +137,7 @@ pub fn repair_with(
         }
     };
     let file_bytes = copy.finish(&header)?;
-    publish(temporary, &output, false)?;
+    new_file::publish(temporary, &output, false)?;
     Ok(Repaired {
         path: output.into_owned(),
         file_bytes,
@@ -166,54 +164,6 @@ fn check_new(output: &Path, input: &Path) -> Result<(), Error> {
     Err(Error::new(kind).in_file(output))
 }
 
-/// A hidden file beside `output`, which is removed if it does not get a name.
-pub(crate) fn temporary(output: &Path) -> io::Result<NamedTempFile> {
-    let name = output.file_name().unwrap_or_default().to_string_lossy();
-    let prefix = format!(".{name}.");
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).suffix(".tmp");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // As any new file: the umask takes its part.
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(folder(output))
-}
-
-pub(crate) fn folder(output: &Path) -> &Path {
-    match output.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    }
-}
-
-/// Gives the file its name, once its bytes are on the disk. A file that has the name is replaced only if
-/// `replaces`.
-pub(crate) fn publish(
-    temporary: NamedTempFile,
-    output: &Path,
-    replaces: bool,
-) -> Result<(), Error> {
-    let io = |error| Error::io(error, output);
-    temporary.as_file().sync_all().map_err(io)?;
-    let persisted = match replaces {
-        true => temporary.persist(output),
-        false => temporary.persist_noclobber(output),
-    };
-    if let Err(error) = persisted {
-        return Err(match error.error.kind() {
-            io::ErrorKind::AlreadyExists => Error::new(ErrorKind::Exists).in_file(output),
-            _ => io(error.error),
-        });
-    }
-    // So that the name is on the disk too. A system that cannot open folders does not need it.
-    match File::open(folder(output)) {
-        Ok(folder) if cfg!(unix) => folder.sync_all().map_err(io),
-        _ => Ok(()),
-    }
-}
-
 /// Copies blocks to the new file.
 struct BlockCopy<'f> {
     file: &'f File,
@@ -227,14 +177,14 @@ impl<'f> BlockCopy<'f> {
         let output = self.output;
         self.begin(header)?
             .copy_block(block)
-            .map_err(|error| of_writing(error, output))
+            .map_err(|error| container_error(error, output))
     }
 
     fn begin(&mut self, header: &Header) -> Result<&mut Writer<BufWriter<&'f File>>, Error> {
         if self.writer.is_none() {
             let file = BufWriter::with_capacity(FILE_BUFFER, self.file);
             let writer = Writer::with_header(file, header);
-            self.writer = Some(writer.map_err(|error| of_writing(error, self.output))?);
+            self.writer = Some(writer.map_err(|error| container_error(error, self.output))?);
         }
         Ok(self.writer.as_mut().expect("set above"))
     }
@@ -245,16 +195,7 @@ impl<'f> BlockCopy<'f> {
         let writer = self.writer.expect("begun above");
         let bytes = writer.bytes_written();
         let finished = writer.finish();
-        finished.map_err(|error| of_writing(error, self.output))?;
+        finished.map_err(|error| container_error(error, self.output))?;
         Ok(bytes)
     }
-}
-
-#[cold]
-fn of_writing(error: avro_block::Error, output: &Path) -> Error {
-    let kind = match error.kind {
-        avro_block::ErrorKind::Io(error) => ErrorKind::Io(error),
-        kind => avro::ErrorKind::Container(kind).into(),
-    };
-    Error::new(kind).in_file(output)
 }

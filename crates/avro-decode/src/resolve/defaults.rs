@@ -31,6 +31,13 @@ pub(super) enum BadDefault {
     TooLarge,
 }
 
+/// The default of a field, as a value of the field's type in `schema`. `None` if the field has no default,
+/// or one that does not match its type.
+pub fn default_value(schema: &Schema, field: &Field) -> Option<Value> {
+    let json = field.default.as_ref()?;
+    Defaults::new(schema).value(field.ty, json, 0, &mut 0).ok()
+}
+
 /// The defaults of a schema, each encoded once.
 pub(super) struct Defaults<'s> {
     schema: &'s Schema,

@@ -1,0 +1,106 @@
+//! New files, which get their names when they are complete.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use crate::{Error, ErrorKind};
+
+/// A file that is written beside its final path, and replaces what is there when it is complete. If this
+/// is dropped before, the temporary file is removed.
+#[derive(Debug)]
+pub(crate) struct NewFile {
+    temporary: NamedTempFile,
+    path: PathBuf,
+}
+
+impl NewFile {
+    /// Makes the temporary file.
+    ///
+    /// # Errors
+    /// The file cannot be made, or what is at `path` is no ordinary file.
+    pub(crate) fn new(path: &Path) -> Result<Self, Error> {
+        let io = |error| Error::io(error, path);
+        // A link stays, and what it leads to is replaced.
+        let target = match fs::metadata(path) {
+            Ok(there) if there.is_dir() => return Err(io(io::ErrorKind::IsADirectory.into())),
+            Ok(there) if !there.is_file() => {
+                return Err(Error::new(ErrorKind::NotReplaced).in_file(path));
+            }
+            Ok(_) => fs::canonicalize(path).map_err(io)?,
+            Err(_) => path.to_owned(),
+        };
+        Ok(NewFile {
+            temporary: temporary(&target).map_err(io)?,
+            path: target,
+        })
+    }
+
+    /// The file, for writing.
+    ///
+    /// # Errors
+    /// The system has no handle left.
+    pub(crate) fn file(&self) -> Result<File, Error> {
+        let file = self.temporary.as_file().try_clone();
+        file.map_err(|error| Error::io(error, &self.path))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives the file its name, once its bytes are on the disk.
+    pub(crate) fn publish(self) -> Result<(), Error> {
+        publish(self.temporary, &self.path, true)
+    }
+}
+
+/// A hidden file beside `output`, which is removed if it does not get a name.
+pub(crate) fn temporary(output: &Path) -> io::Result<NamedTempFile> {
+    let name = output.file_name().unwrap_or_default().to_string_lossy();
+    let prefix = format!(".{name}.");
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(".tmp");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // As any new file: the umask takes its part.
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(folder(output))
+}
+
+pub(crate) fn folder(output: &Path) -> &Path {
+    match output.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Gives the file its name, once its bytes are on the disk. A file that has the name is replaced only if
+/// `replaces`.
+pub(crate) fn publish(
+    temporary: NamedTempFile,
+    output: &Path,
+    replaces: bool,
+) -> Result<(), Error> {
+    let io = |error| Error::io(error, output);
+    temporary.as_file().sync_all().map_err(io)?;
+    let persisted = match replaces {
+        true => temporary.persist(output),
+        false => temporary.persist_noclobber(output),
+    };
+    if let Err(error) = persisted {
+        return Err(match error.error.kind() {
+            io::ErrorKind::AlreadyExists => Error::new(ErrorKind::Exists).in_file(output),
+            _ => io(error.error),
+        });
+    }
+    // So that the name is on the disk too. A system that cannot open folders does not need it.
+    match File::open(folder(output)) {
+        Ok(folder) if cfg!(unix) => folder.sync_all().map_err(io),
+        _ => Ok(()),
+    }
+}
