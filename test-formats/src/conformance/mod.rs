@@ -87,11 +87,7 @@ pub const CHECKS: &[Check] = &[
     check("any_options", any::any_options, Fault::SwapBatches),
     check("provenance", provenance::provenance, Fault::ShiftProvenance),
     check("delays", delays::delays, Fault::SwapBatches),
-    Check {
-        // Of others it does not hold: whether a batch barely fits may depend on time.
-        applies: |format| !makes_blocks(format),
-        ..check("little_memory", delays::little_memory, Fault::DoubleLimit)
-    },
+    check("little_memory", delays::little_memory, Fault::DoubleLimit),
     check("memory_limit", memory::memory_limit, Fault::IgnoreLimit),
     check("named_limit", memory::named_limit, Fault::NameLessMemory),
     check("cancel", running::cancel, Fault::LeakThread),

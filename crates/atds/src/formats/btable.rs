@@ -256,11 +256,12 @@ impl Decoder for TableDecoder {
                     return Err(self.error(TableError::new(kind, offset, Some(record))));
                 }
             };
-            // As many bytes as a cell takes in any column.
-            let needed = self.plan.outputs.len() * row.len() * (8 + 16);
-            if needed > rows.room() {
-                let needed = Some(needed as u64);
-                return Err(Error::new(ErrorKind::Limit { needed }).in_record(record));
+            if self.plan.most_bytes(row) > rows.room() {
+                let needed = self.plan.bytes(row);
+                if needed > rows.room() {
+                    let needed = Some(needed as u64);
+                    return Err(Error::new(ErrorKind::Limit { needed }).in_record(record));
+                }
             }
             let (batch_row, slot_row) = (rows.batch_row() as i64, rows.row());
             let slots = rows.columns();

@@ -238,7 +238,8 @@ impl PlanningThread {
         }
         self.sequence.flush_if_starved()?;
         let end = file.size.unwrap_or(u64::MAX).min(range.end);
-        let block_bytes = file.unframed + end.saturating_sub(range.start);
+        // From the end of the block before on: how much of it is here already is up to the source.
+        let block_bytes = end.saturating_sub(file.framed_to);
         if block_bytes > self.read_size && file.access != Access::Immediate {
             // The bytes of a header are not of the window, nor are those between damage and the next block.
             if file.context.is_some() && file.damage.is_none() {
@@ -294,10 +295,10 @@ impl PlanningThread {
             Some(size) => size <= self.read_size,
             None => (file.pushed.len() as u64) < self.read_size / 4,
         };
+        self.check_copied(file, framed.desc.file_bytes)?;
         let (bytes, lease) = if !is_slice {
             // Copied from several reads, or a slice of what was not read to our buffers.
             let len = bytes.len() as u64;
-            self.check_copied(file, framed.desc.file_bytes)?;
             file.copied.shrink(len);
             self.lease_copied(file, len)?;
             (bytes.clone(), file.copied.split(len))

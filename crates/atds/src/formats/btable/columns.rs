@@ -23,6 +23,8 @@ pub(crate) struct Request {
 pub(super) struct Plan {
     pub(super) labels: Arc<[String]>,
     pub(super) outputs: Vec<Output>,
+    /// Bytes that a cell takes in columns of variable size, if all of them have it.
+    cell_bytes: usize,
 }
 
 /// A column of a batch, and the columns of the table in it.
@@ -32,6 +34,31 @@ pub(super) struct Output {
     pub(super) column: usize,
     pub(super) columns: Columns,
     pub(super) form: Form,
+    /// Bytes that a cell takes, if the column is of variable size.
+    cell_bytes: usize,
+}
+
+/// Bytes of the end of a ragged row.
+const SPLIT_BYTES: usize = size_of::<i64>();
+
+impl Plan {
+    /// The most bytes that a row adds to columns of variable size.
+    #[inline]
+    pub(super) fn most_bytes(&self, row: Row<'_>) -> usize {
+        self.cell_bytes * row.len() + SPLIT_BYTES * self.outputs.len()
+    }
+
+    /// Bytes that a row adds to columns of variable size.
+    #[cold]
+    pub(super) fn bytes(&self, row: Row<'_>) -> usize {
+        let of = |output: &Output| {
+            let mut cells = 0;
+            output.columns.each(row, |_, _| cells += 1);
+            let split = usize::from(output.form == Form::Ragged) * SPLIT_BYTES;
+            output.cell_bytes * cells + split
+        };
+        self.outputs.iter().map(of).sum()
+    }
 }
 
 /// How the numbers of a row become values of a column.
@@ -287,8 +314,10 @@ impl Request {
         }
         let outputs = checked.iter().zip(&sources);
         let outputs = outputs.map(|(feature, source)| output(feature, source, &is_named));
+        let outputs: Vec<Output> = outputs.collect::<Result<_, _>>()?;
         Ok(Plan {
-            outputs: outputs.collect::<Result<_, _>>()?,
+            cell_bytes: outputs.iter().map(|output| output.cell_bytes).sum(),
+            outputs,
             labels: labels.clone(),
         })
     }
@@ -452,10 +481,17 @@ fn output(
         let columns = columns.len();
         return fault(FeatureFault::Shape { columns, shape });
     }
+    let indices = match form {
+        Form::Dense => None,
+        Form::Coo => Some(2),
+        Form::Ragged => Some(1),
+    };
+    let value_bytes = asked.dtype.size().unwrap_or(0);
     Ok(Output {
         column: feature.column,
         columns,
         form,
+        cell_bytes: indices.map_or(0, |n| value_bytes + n * size_of::<i64>()),
     })
 }
 
