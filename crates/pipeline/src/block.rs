@@ -9,6 +9,7 @@ use bytes::Bytes;
 
 use crate::delays;
 use crate::memory::Lease;
+use crate::split::Members;
 use crate::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, OnceLock};
 use crate::tuning::{BLOCK_BYTES, MAX_HINTS, MAX_SPACED_HINTS};
 use crate::{Error, ErrorKind};
@@ -32,6 +33,9 @@ pub(crate) struct Block {
     hints: Hints,
     pub(crate) payload: BlockPayload,
     pub(crate) records: u64,
+    /// Those of its records that are in the split. Reads count these alone.
+    pub(crate) members: Members,
+    _members_lease: Option<Lease>,
     /// The number of the first record in the file.
     pub(crate) first_record: u64,
     start: Pos,
@@ -71,6 +75,8 @@ pub(crate) struct Payload {
     /// Whether several blocks may have it.
     pub(crate) is_shared: bool,
     pub(crate) bytes: u64,
+    /// Bytes beside the payload that its only block takes, for its members.
+    beside: u64,
     /// The bytes as they were read; none once they are prepared for all ops to something else. Those of a payload that one
     /// op prepares for itself are there as long as the block.
     parts: Mutex<(Vec<Bytes>, Option<Lease>)>,
@@ -175,11 +181,12 @@ fn unpack(hint: u64) -> Option<Pos> {
 }
 
 impl Block {
-    /// A block whose first record is `first_record` in the file.
+    /// A block whose first record is `first_record` in the file, with the lease of what its `members` take.
     pub(crate) fn new(
         desc: &BlockDesc,
         file: Arc<FileContext>,
         first_record: u64,
+        (members, lease): (Members, Option<Lease>),
         payload: BlockPayload,
     ) -> Self {
         Block {
@@ -190,6 +197,8 @@ impl Block {
             file_bytes: desc.file_bytes,
             payload_offset: desc.payload_offset,
             records: desc.records,
+            members,
+            _members_lease: lease,
             max_prepared: desc.max_prepared,
             start: Pos {
                 record: 0,
@@ -256,13 +265,13 @@ impl Block {
         Ok(())
     }
 
-    /// The place of record `record` of the block.
-    pub(crate) fn place(&self, record: u64) -> RecordPlace {
+    /// The place of the record that is number `member` of those in the split.
+    pub(crate) fn place(&self, member: u64) -> RecordPlace {
         RecordPlace {
             file: self.file.clone(),
             block: self.index,
             offset: self.offset,
-            record,
+            record: self.members.record(member),
         }
     }
 
@@ -295,6 +304,7 @@ impl Payload {
         Payload {
             bytes: parts.iter().map(|part| part.len() as u64).sum(),
             is_shared,
+            beside: 0,
             parts: Mutex::new((parts, lease)),
             is_claimed: AtomicBool::new(false),
             prepared: OnceLock::new(),
@@ -306,9 +316,14 @@ impl Payload {
 
     // The planner.
 
+    /// Has `bytes` bytes beside it count with the payload.
+    pub(crate) fn count_beside(&mut self, bytes: u64) {
+        self.beside = bytes;
+    }
+
     /// Bytes that the payload counts for in the window until a batch reads it.
     pub(crate) fn window_bytes(&self) -> u64 {
-        self.bytes.saturating_add(BLOCK_BYTES)
+        self.bytes.saturating_add(BLOCK_BYTES + self.beside)
     }
 
     /// Whether no block of the window has the payload.

@@ -31,8 +31,8 @@ use crate::{Error, ErrorKind};
 pub struct Skipped {
     /// The damage, and where it is.
     pub error: Error,
-    /// Number of records that it costs, counted in the file. `None` if it is not known, as where the
-    /// framing is damaged.
+    /// Number of records of the split that it costs, counted in the file. `None` if it is not known, as where
+    /// the framing is damaged.
     pub records: Option<u64>,
     /// Number of bytes of the file that it costs; `None` for records of a block.
     pub bytes: Option<u64>,
@@ -156,8 +156,8 @@ impl Skipped {
 
     fn new(block: &Block, error: Error, cost: Cost) -> Self {
         let (records, bytes) = match cost {
-            Cost::Block => (block.records, Some(block.file_bytes)),
-            Cost::RestFrom(record) => (block.records - record, None),
+            Cost::Block => (block.members.count(), Some(block.file_bytes)),
+            Cost::RestFrom(record) => (block.members.count() - block.members.before(record), None),
             Cost::Record => (1, None),
         };
         Skipped {
@@ -245,8 +245,8 @@ impl Worker {
         Ok(left)
     }
 
-    /// The records of a read that cannot be read, as ranges that count in the block. The record of `known`
-    /// is one of them.
+    /// The records of a read that cannot be read, as ranges that count as the read does. The record of
+    /// `known` is one of them.
     fn find_lost(
         &mut self,
         read: &BlockRead,
@@ -299,27 +299,29 @@ impl Worker {
     ) -> Result<Vec<Range<u64>>, Denied> {
         let block = &*read.block;
         let decoder = &*block.file.decoder;
-        let end = read.first + read.records;
-        let start = decoder.seek(prepared, block.nearest(read.first), read.first);
-        let mut pos = match start {
-            Ok(pos) => pos,
-            Err(error) => {
-                let record = error.place.record.unwrap_or(0).min(read.first);
-                let skipped = Skipped::new(block, block.error(error), Cost::RestFrom(record));
-                left_out.damage.push(skipped);
-                return Ok(iter::once(read.first..end).collect());
-            }
-        };
+        // `member` is the number of the record at `pos`, or of the first after it that is in the split.
+        let (mut member, end) = (read.first, read.first + read.records);
+        let mut pos = block.nearest(block.members.record(member));
         let (mut lost, mut most) = (Vec::new(), COUNTED_RECORDS);
-        while pos.record < end {
+        while let Some(run) = block.members.runs(member, most.min(end - member)).next() {
             if self.flow.is_stopped() {
                 return Err(Denied::Cancelled);
             }
-            let records = most.min(end - pos.record);
+            match decoder.seek(prepared, pos, run.start) {
+                Ok(first) => pos = first,
+                Err(error) => {
+                    let record = error.place.record.unwrap_or(0).min(run.start);
+                    let skipped = Skipped::new(block, block.error(error), Cost::RestFrom(record));
+                    left_out.damage.push(skipped);
+                    lost.push(member..end);
+                    break;
+                }
+            }
+            let records = run.end - run.start;
             let room = account.room(0);
             let (bad, error) = match self.try_records(block, prepared, (pos, records), room) {
                 Ok(next) => {
-                    pos = next;
+                    (pos, member) = (next, member + records);
                     continue;
                 }
                 Err((bad, error)) if needed_limit(&error).is_some() => {
@@ -327,6 +329,7 @@ impl Worker {
                         return Err(self.no_room(room, account));
                     }
                     // It may have room alone.
+                    member += bad.record - run.start;
                     (pos, most) = (bad, 1);
                     continue;
                 }
@@ -334,15 +337,16 @@ impl Worker {
             };
             let taken = self.room_of_record(block, prepared, bad, account)?;
             left_out.taken.variable = left_out.taken.variable.max(taken);
-            let of_record = known.as_ref().filter(|(record, _)| *record == bad.record);
+            member += bad.record - run.start;
+            let of_record = known.as_ref().filter(|(record, _)| *record == member);
             let error = of_record.map_or(error, |(_, error)| error.clone());
-            let (cost, next) = match decoder.seek(prepared, bad, bad.record + 1) {
-                Ok(next) => (Cost::Record, next),
-                Err(_) => (Cost::RestFrom(bad.record), Pos { record: end, ..bad }),
+            let (cost, next, lost_to) = match decoder.seek(prepared, bad, bad.record + 1) {
+                Ok(next) => (Cost::Record, next, member + 1),
+                Err(_) => (Cost::RestFrom(bad.record), bad, end),
             };
             left_out.damage.push(Skipped::new(block, error, cost));
-            lost.push(bad.record..next.record);
-            pos = next;
+            lost.push(member..lost_to);
+            (pos, member) = (next, lost_to);
         }
         Ok(lost)
     }
@@ -400,7 +404,7 @@ impl Worker {
     }
 }
 
-/// Adds what is left of a read without the `lost` records of the block. The payload still enters and
+/// Adds what is left of a read without the `lost` records. The payload still enters and
 /// leaves the window with it.
 fn leave_out(read: &BlockRead, lost: &[Range<u64>], reads: &mut Vec<BlockRead>) {
     let first = reads.len();

@@ -147,42 +147,50 @@ impl Worker {
             made.written.only = made.written.only.max(held + prepared.working);
             own = prepared.result?;
             made.tally.add(&own.1);
-            let pos = block.nearest(read.first);
+            let pos = block.nearest(block.members.record(read.first));
             (&*block.file.decoder, &own.0, pos)
         } else {
             let prepared = self.prepared_for_all(block, account.is_alone)?;
-            let pos = block.nearest(read.first);
+            let pos = block.nearest(block.members.record(read.first));
             (&*block.file.decoder, prepared, pos)
         };
-        if pos.record < read.first {
+        let first = block.members.record(read.first);
+        if pos.record < first {
             // It may have been published since.
-            pos = block.nearest(read.first);
+            pos = block.nearest(first);
         }
-        if pos.record < read.first {
-            let found = decoder.seek(prepared, pos, read.first);
+        if pos.record < first {
+            let found = decoder.seek(prepared, pos, first);
             pos = found.map_err(|error| block.error(error))?;
             block.publish(pos, self.flow.options.threads > 1);
         }
         let mut left = records;
-        while left > 0 {
-            let row = slots.row() as u64;
-            if row >= growth.next_row || growth.read_bytes >= self.counted_bytes {
-                let row_bytes = prepared.bytes() as u64 / block.records.max(1);
-                self.count_growth(growth, slots, account, row_bytes)?;
+        for run in block.members.runs(read.first, records) {
+            if pos.record < run.start {
+                // Records between are of other splits.
+                let found = decoder.seek(prepared, pos, run.start);
+                pos = found.map_err(|error| block.error(error))?;
             }
-            let records = left.min(growth.next_row - row);
-            left -= records;
-            let upcoming = if left == 0 { reads.upcoming() } else { None };
-            let decoded =
-                decoder.decode(prepared, pos, records, slots, &mut self.scratch, upcoming);
-            let decoded = match decoded {
-                Err(error) if needed_limit(&error).is_some() => {
-                    return Err(self.no_room(growth.room, account).into());
+            while pos.record < run.end {
+                let row = slots.row() as u64;
+                if row >= growth.next_row || growth.read_bytes >= self.counted_bytes {
+                    let row_bytes = prepared.bytes() as u64 / block.records.max(1);
+                    self.count_growth(growth, slots, account, row_bytes)?;
                 }
-                decoded => decoded.map_err(|error| block.error(error))?,
-            };
-            pos = decoded.pos;
-            made.tally.add(&decoded.tally);
+                let records = (run.end - pos.record).min(growth.next_row - row);
+                left -= records;
+                let upcoming = if left == 0 { reads.upcoming() } else { None };
+                let decoded =
+                    decoder.decode(prepared, pos, records, slots, &mut self.scratch, upcoming);
+                let decoded = match decoded {
+                    Err(error) if needed_limit(&error).is_some() => {
+                        return Err(self.no_room(growth.room, account).into());
+                    }
+                    decoded => decoded.map_err(|error| block.error(error))?,
+                };
+                pos = decoded.pos;
+                made.tally.add(&decoded.tally);
+            }
         }
         if self.has_variable {
             growth.read_bytes += prepared.bytes() as u64;
@@ -340,16 +348,18 @@ impl<'a> PlanCursor<'a> {
         if read.records == 0 {
             return None;
         }
+        let first = read.block.members.record(read.first);
         let (block, at) = match self.found[self.next % (2 * FOUND_TOGETHER)] {
             Some(found) => (found.prepared, found.pos),
             None if read.is_only() => {
                 let (prepared, _) = self.prepared.front()?.result.as_ref().ok()?;
-                (prepared, read.block.nearest(read.first))
+                (prepared, read.block.nearest(first))
             }
             None => return None,
         };
-        let records = read.records;
-        (at.record == read.first).then_some(Upcoming { block, at, records })
+        let mut runs = read.block.members.runs(read.first, read.records);
+        let records = runs.next().map_or(0, |run| run.end - run.start);
+        (at.record == first).then_some(Upcoming { block, at, records })
     }
 }
 
@@ -358,6 +368,6 @@ fn find(read: &BlockRead) -> Option<Found<'_>> {
     Some(Found {
         decoder: &*block.file.decoder,
         prepared: block.payload.prepared()?.ok()?,
-        pos: block.nearest(read.first),
+        pos: block.nearest(block.members.record(read.first)),
     })
 }

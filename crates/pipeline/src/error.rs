@@ -81,6 +81,14 @@ pub enum ErrorKind {
         /// The least limit that may suffice, as far as is known.
         needed: u64,
     },
+    /// A block has too many records to be split by record.
+    #[error(
+        "a block of {records} records cannot be split by record: split by block, or write smaller blocks"
+    )]
+    BlockNotSplit {
+        /// Number of records of the block.
+        records: u64,
+    },
     /// A block is larger than the option `max_block_bytes` allows.
     #[error("the block needs more than the {limit} bytes of `max_block_bytes`")]
     BlockTooLarge {

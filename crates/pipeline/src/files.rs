@@ -29,7 +29,8 @@ pub trait Files: Send + Sync + fmt::Debug {
     /// The format of file `file`.
     fn format(&self, file: usize) -> Arc<dyn Format>;
 
-    /// Number of records of each block of file `file`, in file order, if that is known. An iteration that
+    /// Number of records of each block of file `file`, in file order and of the split that is read, if that
+    /// is known. An iteration that
     /// goes on after some batches needs them; otherwise it frames the file for them.
     fn block_records(&self, _file: usize) -> Option<Arc<[u64]>> {
         None

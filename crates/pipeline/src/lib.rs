@@ -14,6 +14,9 @@ mod read_pool;
 
 mod slice;
 
+// Which records of all are read.
+mod split;
+
 // The rest of an epoch, after other readers.
 mod layers;
 
@@ -85,5 +88,6 @@ pub use planning_thread::RunCache;
 pub use progress::Progress;
 pub use replay::Position;
 pub use slice::Slice;
+pub use split::Split;
 pub use stats::{Stats, StatsHandle};
 pub use trace::Trace;

@@ -136,16 +136,23 @@ impl Worker {
         let held = found.window + prepared.memory_bytes() as u64;
         let room = ungrown(memory.batch_limit().saturating_sub(held));
         let room = room.min(ungrown(memory.left()));
-        let Ok(mut pos) = decoder.seek(prepared, read.block.nearest(read.first), read.first) else {
-            return;
-        };
+        let members = &read.block.members;
+        let mut pos = read.block.nearest(members.record(read.first));
         let mut scratch = Scratch::default();
         let (mut left, mut most) = (read.records, COUNTED_RECORDS);
         while left > 0 && !self.flow.is_stopped() {
             if found.looked_at() > limit && found.rows > 0 {
                 return found.add_rows(left);
             }
-            let records = left.min(most);
+            let member = read.first + read.records - left;
+            let Some(run) = members.runs(member, left.min(most)).next() else {
+                return;
+            };
+            let Ok(first) = decoder.seek(prepared, pos, run.start) else {
+                return;
+            };
+            pos = first;
+            let records = run.end - run.start;
             let mut builder = BatchBuilder::new(spec.clone());
             let (decoded, written) = {
                 let mut slots = builder.slots(&[records as usize]);

@@ -18,6 +18,7 @@ use crate::planning_thread::{PlanningThread, RunCache};
 use crate::progress::LOGGED_EVERY;
 use crate::replay::Position;
 use crate::slice::Slice;
+use crate::split::Split;
 use crate::stats::{Stats, StatsHandle};
 use crate::sync::{Instant, ThreadPool};
 use crate::tuning::{KEPT_SHARE, MIN_READ_SIZE};
@@ -67,6 +68,8 @@ pub struct Options {
     /// decoded, and what comes after it in its block if it cannot be skipped. Batches that lose rows are
     /// shorter, and may have none. If not, damage is an error.
     pub skip_damage: bool,
+    /// The split whose records are read: all counts of records are of these; `None` for all records.
+    pub split: Option<Arc<Split>>,
     /// The part of an epoch that is read; `None` for all of it.
     pub slice: Option<Slice>,
     /// The part of an epoch that is read where other readers have read some of it before. Its draws are of the
@@ -126,6 +129,7 @@ impl Options {
             max_block_bytes: 1 << 30,
             read_size: 128 << 10,
             skip_damage: false,
+            split: None,
             slice: None,
             rest: None,
             provenance: None,
@@ -207,8 +211,8 @@ impl Pipeline {
         Batches::start(self, given, epochs)
     }
 
-    /// Number of records of each block of file `file`, in file order, as an iteration finds them: damaged
-    /// blocks are left out if the options say so. It frames the file, and reads no payload if the format
+    /// Number of records of each block of file `file`, in file order, of all splits, as an iteration finds
+    /// them: damaged blocks are left out if the options say so. It frames the file, and reads no payload if the format
     /// can do without.
     ///
     /// # Errors

@@ -20,7 +20,7 @@ use crate::replay::{Resumed, Wanted};
 #[derive(Clone, Debug)]
 pub(crate) struct BlockRead {
     pub(crate) block: Arc<Block>,
-    /// The first record, counted in the block.
+    /// The first record, counted among those of the block that are in the split.
     pub(crate) first: u64,
     /// Number of records.
     pub(crate) records: u64,

@@ -2,6 +2,7 @@
 
 mod again;
 mod blocks;
+mod framing;
 mod payloads;
 mod reads;
 mod runs;
@@ -14,6 +15,7 @@ use atds_format::{PrepareJob, Prepared, Scratch, Tally};
 use atds_shuffle::{block_order, file_order, run_order};
 
 use self::blocks::{File, Framed};
+use self::framing::{Framing, OrderedBlocks};
 pub use self::runs::RunCache;
 pub(crate) use self::runs::{RunList, RunsAhead};
 use crate::block::{Block, BlockPayload};
@@ -27,9 +29,9 @@ use crate::planner::Planner;
 use crate::prepare::block_error;
 use crate::progress::Progress;
 use crate::read_pool::ReadPool;
-use crate::replay::{BlockPlace, Position, Replay, Resumed, Wanted};
+use crate::replay::{Position, Replay, Resumed, Wanted};
 use crate::sequence::Sequence;
-use crate::slice::{BlockRecords, FileOrder, FilePart, overlap};
+use crate::slice::{FileOrder, FilePart};
 use crate::tuning::{COUNTED_BYTES, DOUBTFUL_BATCH_BYTES};
 use crate::watch::PLANNER;
 use crate::{Error, ErrorKind};
@@ -63,104 +65,6 @@ pub(crate) struct PlanningThread {
     /// The runs of all files, if they are shuffled, and those that are read ahead.
     pub(crate) runs: Option<Arc<RunList>>,
     pub(crate) ahead: RunsAhead,
-}
-
-/// How far the blocks of a file are framed, in the order of the epoch.
-struct Framing<'a> {
-    /// The place of the file in the epoch's order.
-    place: usize,
-    part: &'a FilePart,
-    /// The first range of the part that blocks to come may have records of.
-    range: usize,
-    /// Number of blocks, and of their records.
-    blocks: usize,
-    records: u64,
-}
-
-/// The blocks of a file or a run, in the order of an epoch.
-struct OrderedBlocks {
-    /// Number of records of each.
-    records: Vec<u64>,
-    /// Number of records of the blocks before each.
-    starts: Vec<u64>,
-}
-
-impl OrderedBlocks {
-    fn new(records: impl Iterator<Item = u64>) -> Self {
-        let records: Vec<u64> = records.collect();
-        let before = records.iter().scan(0_u64, |before, records| {
-            let start = *before;
-            *before = before.saturating_add(*records);
-            Some(start)
-        });
-        OrderedBlocks {
-            starts: before.collect(),
-            records,
-        }
-    }
-}
-
-/// Where a block is, and what of it is read.
-struct FramedPart {
-    at: BlockPlace,
-    /// The number of its first record in the epoch, if records were counted.
-    start: u64,
-    /// Those of its records that are read.
-    records: BlockRecords,
-}
-
-impl<'a> Framing<'a> {
-    fn new(place: usize, part: &'a FilePart) -> Self {
-        Framing {
-            place,
-            part,
-            range: 0,
-            blocks: 0,
-            records: 0,
-        }
-    }
-
-    /// Passes over the blocks before the first that is read of. Those after them.
-    fn pass<'b>(&mut self, blocks: &'b OrderedBlocks) -> &'b [u64] {
-        let from = self.part.records.first().map_or(0, |first| first.start);
-        let before = blocks.starts.partition_point(|&start| start <= from);
-        let before = before.saturating_sub(1);
-        self.blocks = before;
-        self.records = blocks.starts.get(before).copied().unwrap_or(0);
-        &blocks.records[before..]
-    }
-
-    fn goes_on(&self) -> bool {
-        self.part.goes_on(self.records)
-    }
-
-    /// Whether records of blocks to come are read.
-    fn has_more(&self) -> bool {
-        self.range < self.part.records.len()
-    }
-
-    /// Goes on to the next block, of `records` records.
-    fn add(&mut self, records: u64) -> FramedPart {
-        let mut found = FramedPart {
-            at: (self.place, self.blocks),
-            start: self.part.start.saturating_add(self.records),
-            records: BlockRecords::default(),
-        };
-        let end = self.records.saturating_add(records);
-        for range in &self.part.records[self.range..] {
-            if range.start >= end {
-                break;
-            }
-            found.records.push(overlap(range, self.records, records));
-            if range.end > end {
-                break;
-            }
-            self.range += 1;
-        }
-        self.blocks += 1;
-        self.records = end;
-        found
-    }
 }
 
 impl PlanningThread {
@@ -281,7 +185,14 @@ impl PlanningThread {
             (None, Some(slice)) => {
                 FileOrder::new(&order, &records).parts(&slice.records.clone().into())
             }
-            (None, None) if runs.is_some() => FileOrder::new(&order, &records).whole(),
+            (None, None) if runs.is_some() => {
+                let files = FileOrder::new(&order, &records);
+                match flow.options.split {
+                    // Runs of other splits are not opened.
+                    Some(_) => files.parts(&files.all().into()),
+                    None => files.whole(),
+                }
+            }
             (None, None) => order.into_iter().map(FilePart::whole).collect(),
         };
         self.resumed = match given {
@@ -306,7 +217,10 @@ impl PlanningThread {
             let listed = self.flow.options.shuffle_blocks
                 || !part.is_whole()
                 || self.resumed.has_begun(place);
-            let mut file = self.open(part.file, !listed)?;
+            // Payloads of other splits are not read, unless damage is to be left out: it is found in payloads.
+            let leaves_out = !flow.options.skip_damage
+                && (flow.options.split.as_ref()).is_some_and(|split| split.leaves_blocks_out());
+            let mut file = self.open(part.file, !listed && !leaves_out)?;
             let mut framing = Framing::new(place, part);
             // An input without a size cannot be listed.
             let framed = if listed && file.size.is_some() {
@@ -357,7 +271,7 @@ impl PlanningThread {
             return Ok(known.clone());
         }
         let mut records = Vec::new();
-        match self.list_records(number, &mut records) {
+        match self.list(number, |framed| records.push(framed.members.count())) {
             Err(Stop::Cancelled) => return Err(Stop::Cancelled),
             // Damage is found where it is read.
             Ok(()) | Err(Stop::Failed(_)) => {}
@@ -369,18 +283,18 @@ impl PlanningThread {
         Ok(records)
     }
 
-    fn list_records(&mut self, number: usize, records: &mut Vec<u64>) -> Result<(), Stop> {
+    fn list(&mut self, number: usize, mut on_block: impl FnMut(Framed)) -> Result<(), Stop> {
         let mut file = self.open(number, false)?;
         while let Some(framed) = self.next_block(&mut file)? {
-            records.push(framed.desc.records);
+            on_block(framed);
         }
         Ok(())
     }
 
-    /// Frames a file, outside of an iteration, for the number of records of each block.
+    /// Frames a file, outside of an iteration, for the number of records of each block, of all splits.
     pub(crate) fn frame(mut self, number: usize) -> Result<Arc<[u64]>, Error> {
         let mut records = Vec::new();
-        match self.list_records(number, &mut records) {
+        match self.list(number, |framed| records.push(framed.desc.records)) {
             Err(Stop::Failed(error)) => Err(error),
             // No other thread can stop it.
             Ok(()) | Err(Stop::Cancelled) => Ok(records.into()),
@@ -451,7 +365,7 @@ impl PlanningThread {
             self.sound = Some(self.planned);
         }
         if damage.is_none() {
-            let counts = all.iter().map(|framed| framed.desc.records);
+            let counts = all.iter().map(|framed| framed.members.count());
             self.end_file(file, framing.part, counts.fold(0, u64::saturating_add))?;
         }
         for block in self.block_order(framing.part.file, epoch, all.len()) {
@@ -469,10 +383,14 @@ impl PlanningThread {
         framed: Framed,
         framing: &mut Framing<'_>,
     ) -> Result<(), Stop> {
-        let records = framed.desc.records;
+        let records = framed.members.count();
         let found = framing.add(records);
-        // Blocks without records are checked where the whole file is read.
-        if found.records.is_empty() && (records > 0 || !framing.part.is_whole()) {
+        // Blocks without records are checked where the whole file is read, in one split.
+        let split = self.flow.options.split.as_ref();
+        let is_checked = framed.desc.records == 0
+            && framing.part.is_whole()
+            && split.is_none_or(|split| split.has(file.number, framed.first_record));
+        if found.records.is_empty() && !is_checked {
             return Ok(());
         }
         match self.resumed.unread(found.at, records, found.records)? {
@@ -514,16 +432,30 @@ impl PlanningThread {
         &mut self,
         file: &mut File,
         framed: &Framed,
-        payload: BlockPayload,
+        mut payload: BlockPayload,
         wanted: Wanted,
     ) -> Result<(), Stop> {
         let Framed { desc, context, .. } = framed;
         self.flow.counters.note(|stats| {
             stats.raw_bytes = stats.raw_bytes.saturating_add(desc.file_bytes);
         });
-        let block = Block::new(desc, context.clone(), framed.first_record, payload);
+        let lease = match framed.members.bytes() {
+            0 => None,
+            bytes => {
+                if let BlockPayload::Own(payload) = &mut payload {
+                    payload.count_beside(bytes);
+                }
+                self.check_window(file, payload.window_bytes())?;
+                Some(self.lease(file, bytes)?)
+            }
+        };
+        let members = (framed.members.clone(), lease);
+        let block = Block::new(desc, context.clone(), framed.first_record, members, payload);
         let block = Arc::new(block);
-        let rows = block.records.min(self.flow.options.batch_size as u64);
+        let rows = block
+            .members
+            .count()
+            .min(self.flow.options.batch_size as u64);
         // Where records take no bytes, the payload does not end before a false count does.
         let has_empty = context.decoder.most_records(0) > 0;
         if self.flow.options.skip_damage {

@@ -11,6 +11,7 @@ use atds_sched::thread_time;
 use crate::block::Payload;
 use crate::error::Stop;
 use crate::flow::Flow;
+use crate::measure::share;
 use crate::ops::{EarlyBlock, Op};
 use crate::pieces::{Piece, PieceBatch};
 use crate::planner::{BatchPlan, BlockRead, WindowSize};
@@ -107,7 +108,8 @@ impl Sequence {
         let last = plan.reads.last();
         let is_within = |read: &BlockRead| {
             let end = read.first + read.records;
-            read.first > 0 && end < read.block.records && read.block.records > plan.rows
+            let records = read.block.members.count();
+            read.first > 0 && end < records && records > plan.rows
         };
         !self.flow.options.is_shuffled()
             && self.flow.options.threads > 1
@@ -229,7 +231,7 @@ impl Sequence {
                 // In file order, a block that two ops share is prepared by the first that needs it,
                 // unless these may start at once.
                 && (self.flow.options.is_shuffled()
-                    || block.records > 2 * op.rows
+                    || block.members.count() > 2 * op.rows
                     || op.ops > 1 && block.records > self.flow.costs.prepared_in(PIECE_TIME))
                 && !ends.contains(&payload(read));
             if is_early {
@@ -259,7 +261,7 @@ impl Sequence {
     /// The interval in records at which the prepare of a block finds positions. `None` if the reads
     /// before a read have mostly ended when it starts, and tell where it begins.
     fn interval(&self, read: &BlockRead, op_rows: u64) -> Option<u64> {
-        let block = read.block.records.max(1);
+        let block = read.block.members.count().max(1);
         if !self.flow.options.is_shuffled() || self.flow.options.threads <= 2 {
             return None;
         }
@@ -269,7 +271,9 @@ impl Sequence {
             .saturating_mul((self.flow.options.shuffle_buffer_size as u64).max(block))
             / block;
         let under_way = op_rows.saturating_mul(self.flow.options.threads as u64);
-        (under_way > 2 * between).then(|| (read.records / 2).clamp(1, MOST_APART))
+        // Records of other splits lie between.
+        let apart = share(read.block.records, read.records / 2, block);
+        (under_way > 2 * between).then(|| apart.clamp(1, MOST_APART))
     }
 
     fn end_group(&mut self) -> Result<(), Stop> {

@@ -64,6 +64,10 @@ pub(crate) const MOST_ROOM: u64 = 64 << 20;
 /// The most places of damage that an iteration lists; others are counted.
 pub(crate) const MAX_SKIPPED_LISTED: usize = 65_536;
 
+/// The most records of a block that is split by record: looking up which of them are in the split takes a
+/// second, and 64 MiB. Only false counts are larger.
+pub(crate) const MAX_SPLIT_BLOCK_RECORDS: u64 = 1 << 28;
+
 /// Records that are walked at a time to find what they need.
 pub(crate) const COUNTED_RECORDS: u64 = 16;
 

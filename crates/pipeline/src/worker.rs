@@ -438,8 +438,10 @@ fn write_provenance(plan: &BatchPlan, rows: u64, column: &mut Slot<'_>) {
     let records = plan.reads.iter().flat_map(|read| {
         let (file, first) = (read.block.file.number, read.block.first_record);
         // Only false counts have a sum that does not fit.
-        let records =
-            (0..read.records).map(move |record| first.saturating_add(read.first + record));
+        let runs = read.block.members.runs(read.first, read.records);
+        let records = runs
+            .flatten()
+            .map(move |record| first.saturating_add(record));
         records.map(move |record| [file as i64, record as i64])
     });
     let cells = column.dense::<i64>().unwrap_or_default();

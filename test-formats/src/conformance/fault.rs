@@ -46,6 +46,8 @@ pub enum Fault {
     ShiftSlice,
     /// A slice is the whole.
     IgnoreSlice,
+    /// All records are read, whatever split they are in.
+    ForgetSplit,
     /// With several threads, the second batch comes before the first.
     SwapBatches,
     /// Batches have a row fewer than they should.
@@ -319,6 +321,7 @@ fn faulty_options(fault: Option<Fault>, options: &Options) -> Options {
         Fault::KeepBlockOrder => options.shuffle_blocks = false,
         Fault::KeepRunOrder => options.shuffle_runs = false,
         Fault::IgnoreSlice => options.slice = None,
+        Fault::ForgetSplit => options.split = None,
         Fault::ForgetLayer => {
             options.rest = options.rest.take().map(|rest| {
                 let mut rest = Rest::clone(&rest);

@@ -7,6 +7,7 @@ use atds_pipeline::{Options, Skipped};
 use super::any::{Random, any_files, any_source_of, options};
 use super::damage::place_in;
 use super::slices::slice;
+use super::splits::three_splits;
 use super::suite::{FileRows, Outcome, Suite, all, ensure, same_rows};
 use crate::Row;
 
@@ -118,6 +119,22 @@ pub(super) fn left_out(suite: &Suite<'_>) -> Result<(), String> {
             }
             ensure!(running.next()?.is_none(), "a batch after the last: {of}");
         }
+
+        // In splits, each of which loses its own records.
+        let (mut rows, mut lost) = (Vec::new(), 0);
+        for split in three_splits(&mut random, written.len()) {
+            options.split = Some(split);
+            let files = any_source_of(suite, &bytes, &options, &mut random);
+            let found = suite.run(&files, &options, 0..1)?;
+            ensure!(found.error.is_none(), "{:?}: {options:?}", found.error);
+            rows.extend(found.rows());
+            lost += found.skipped_records;
+        }
+        ensure!(same_rows(&rows, &healthy), "other rows in splits: {of}");
+        ensure!(
+            lost == expected.skipped_records,
+            "{lost} lost in splits: {of}"
+        );
 
         // In parts, where the counts are those that were written.
         if !has_other(&damages) {

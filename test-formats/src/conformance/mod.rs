@@ -16,6 +16,7 @@ mod running;
 mod sizes;
 mod slices;
 mod sources;
+mod splits;
 mod suite;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -76,6 +77,7 @@ pub const CHECKS: &[Check] = &[
     check("layers", layers::layers, Fault::ForgetLayer),
     check("shards", slices::shards, Fault::ShiftSlice),
     check("ranks", slices::ranks, Fault::IgnoreSlice),
+    check("splits", splits::splits, Fault::ForgetSplit),
     check("threads", sizes::threads, Fault::SwapBatches),
     check("batch_sizes", sizes::batch_sizes, Fault::ShrinkBatches),
     check("blocks", sizes::blocks, Fault::StopAtEmptyBlock),
@@ -178,7 +180,7 @@ macro_rules! conformance {
 
             $crate::conformance! { @tests ($format)
                 in_order shuffled window same_seed other_seed other_stream other_epoch shuffled_files
-                shuffled_blocks shuffled_runs epochs goes_on goes_on_there layers shards ranks threads batch_sizes blocks
+                shuffled_blocks shuffled_runs epochs goes_on goes_on_there layers shards ranks splits threads batch_sizes blocks
                 drop_remainder any_options provenance delays little_memory memory_limit named_limit cancel stop
                 stop_reading slow_consumer
                 slow_memory damage_rows damage_error damage_end left_out truncation changed_bytes late_source source_errors

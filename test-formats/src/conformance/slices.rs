@@ -90,7 +90,8 @@ pub(super) fn ranks(suite: &Suite<'_>) -> Result<(), String> {
     Ok(())
 }
 
-fn parts(rows: usize, n: usize) -> impl Iterator<Item = Range<u64>> {
+/// `n` parts of `rows` rows.
+pub(super) fn parts(rows: usize, n: usize) -> impl Iterator<Item = Range<u64>> {
     (0..n).map(move |i| (rows * i / n) as u64..(rows * (i + 1) / n) as u64)
 }
 

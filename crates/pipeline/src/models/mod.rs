@@ -28,6 +28,7 @@ use crate::ops::Op;
 use crate::pieces::{Piece, PieceBatch};
 use crate::planner::{BatchPlan, Planner};
 use crate::replay::Wanted;
+use crate::split::Members;
 
 /// Runs `model` in all orders of its threads in which at most `preemptions` times a thread stops that
 /// could go on.
@@ -142,7 +143,8 @@ fn block(bytes: &[u8], prepares: bool) -> Arc<Block> {
         max_prepared: None,
     };
     let payload = block::Payload::new(vec![bytes], false, None);
-    let block = Block::new(&desc, file, 0, BlockPayload::Own(payload));
+    let members = (Members::all(desc.records), None);
+    let block = Block::new(&desc, file, 0, members, BlockPayload::Own(payload));
     if !prepares {
         block.payload.take_as_it_is();
     }

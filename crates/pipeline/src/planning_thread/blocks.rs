@@ -20,6 +20,7 @@ use crate::memory::Lease;
 use crate::need::exceeded;
 use crate::read_pool::ReadPool;
 use crate::replay::Wanted;
+use crate::split::Members;
 use crate::watch::OPEN;
 use crate::{Error, ErrorKind};
 
@@ -45,8 +46,9 @@ pub(super) struct File {
     /// The byte offset at which the last framed block ends, and the number of the next.
     pub(super) framed_to: u64,
     pub(super) next_block: u64,
-    /// Number of records of the blocks that were framed, and of their bytes.
+    /// Number of records of the blocks that were framed, of those in the split, and of their bytes.
     pub(super) records: u64,
+    members: u64,
     block_bytes: u64,
     /// The end of the file, once it was pushed.
     end: Option<u64>,
@@ -72,6 +74,8 @@ pub(super) struct Framed {
     pub(super) desc: BlockDesc,
     /// The number of the first record in the file.
     pub(super) first_record: u64,
+    /// Those of its records that are in the split.
+    pub(super) members: Members,
     pub(super) context: Arc<FileContext>,
 }
 
@@ -82,7 +86,7 @@ impl Framed {
             atds_format::Payload::Ranges { ranges, .. } => size_of_val(&**ranges),
             atds_format::Payload::Here(_) => 0,
         };
-        (2 * size_of::<Framed>() + ranges) as u64
+        (2 * size_of::<Framed>() + ranges) as u64 + self.members.bytes()
     }
 }
 
@@ -148,21 +152,22 @@ impl PlanningThread {
                     file.framed_to = desc.offset.saturating_add(desc.file_bytes);
                     file.next_block = desc.index + 1;
                     file.unframed = 0;
-                    if self.flow.options.skip_damage
-                        && let Some(skipped) =
-                            false_count(&desc, &context, (file.records, file.block_bytes))
+                    let framed = (file.members, file.block_bytes);
+                    let (skips, splits) = (
+                        self.flow.options.skip_damage,
+                        self.flow.options.split.is_some(),
+                    );
+                    if (skips || splits)
+                        && let Some(skipped) = false_count(&desc, &context, framed)
                     {
+                        if !skips {
+                            // Looking up its members would take as long as the count says.
+                            return Err(skipped.error.into());
+                        }
                         file.skipped.push(skipped);
                         continue;
                     }
-                    file.block_bytes = file.block_bytes.saturating_add(desc.file_bytes);
-                    let first_record = file.records;
-                    file.records = first_record.saturating_add(desc.records);
-                    return Ok(Some(Framed {
-                        desc,
-                        first_record,
-                        context,
-                    }));
+                    return Ok(Some(self.framed(file, desc, context)?));
                 }
                 Next::End => {
                     file.end_damage();
@@ -195,6 +200,32 @@ impl PlanningThread {
                 return Err(Stop::Cancelled);
             }
         }
+    }
+
+    /// A block that was framed, with its members.
+    fn framed(
+        &self,
+        file: &mut File,
+        desc: BlockDesc,
+        context: Arc<FileContext>,
+    ) -> Result<Framed, Error> {
+        let first_record = file.records;
+        let members = match &self.flow.options.split {
+            None => Members::all(desc.records),
+            Some(split) => {
+                let members = split.members(file.number, first_record, desc.records);
+                members.map_err(|error| at_block(error, &desc, &context))?
+            }
+        };
+        file.block_bytes = file.block_bytes.saturating_add(desc.file_bytes);
+        file.records = first_record.saturating_add(desc.records);
+        file.members = file.members.saturating_add(members.count());
+        Ok(Framed {
+            desc,
+            first_record,
+            members,
+            context,
+        })
     }
 
     /// Has `lease` be of `bytes` bytes of a list of blocks, and some more. They count for the window.
@@ -335,9 +366,14 @@ fn false_count(desc: &BlockDesc, context: &FileContext, framed: (u64, u64)) -> O
         return None;
     }
     let error = Error::new(ErrorKind::TooManyRecords { records, bytes });
+    let error = at_block(error, desc, context);
+    Some(Skipped::of_framing(error, bytes, framed))
+}
+
+fn at_block(error: Error, desc: &BlockDesc, context: &FileContext) -> Error {
     let mut error = error.in_file(&context.location);
     (error.place.block, error.place.offset) = (Some(desc.index), Some(desc.offset));
-    Some(Skipped::of_framing(error, bytes, framed))
+    error
 }
 
 impl File {
@@ -364,6 +400,7 @@ impl File {
             framed_to: 0,
             next_block: 0,
             records: 0,
+            members: 0,
             block_bytes: 0,
             end: None,
             damage: None,
@@ -391,7 +428,7 @@ impl File {
     fn end_damage(&mut self) {
         if let Some((error, before)) = self.damage.take() {
             let bytes = self.blocks.skipped_bytes() - before;
-            let skipped = Skipped::of_framing(error, bytes, (self.records, self.block_bytes));
+            let skipped = Skipped::of_framing(error, bytes, (self.members, self.block_bytes));
             self.skipped.push(skipped);
         }
     }
@@ -399,7 +436,7 @@ impl File {
     /// The framing is at the end of a file that has become shorter.
     fn end_cut(&mut self) {
         if let Some((error, bytes)) = self.cut.take() {
-            let framed = (self.records, self.block_bytes);
+            let framed = (self.members, self.block_bytes);
             self.skipped.push(Skipped::of_framing(error, bytes, framed));
         }
     }

@@ -33,6 +33,7 @@ pub(super) struct Run {
     pub(super) blocks: usize,
     /// The number of the first record in the file.
     first_record: u64,
+    /// Number of records in the split.
     records: u64,
     bytes: u64,
     /// Number of bytes after the last block of the file that are left out; 0 for other runs.
@@ -136,7 +137,10 @@ impl Cutter {
         &mut self,
         file: usize,
         Framed {
-            desc, first_record, ..
+            desc,
+            first_record,
+            members,
+            ..
         }: &Framed,
     ) {
         let key = match desc.payload {
@@ -169,7 +173,7 @@ impl Cutter {
         self.blocks += 1;
         run.blocks += 1;
         run.end = desc.offset.saturating_add(desc.file_bytes);
-        run.records = run.records.saturating_add(desc.records);
+        run.records = run.records.saturating_add(members.count());
         run.bytes = run.bytes.saturating_add(desc.file_bytes);
     }
 
@@ -302,7 +306,7 @@ impl PlanningThread {
 
     /// Reads the runs of an epoch, which `parts` names by their numbers in the list.
     pub(super) fn read_runs(&mut self, list: &RunList, parts: &[FilePart]) -> Result<(), Stop> {
-        if list.runs.is_empty() {
+        if list.runs.is_empty() || parts.is_empty() && list.records.iter().all(|&n| n == 0) {
             // There is no run that could.
             self.planner.note_skipped(&mut list.skipped_before(0));
         }
