@@ -24,7 +24,8 @@ use crate::limits::{
     DEFAULT_INFER_SAMPLE, DEFAULT_PREFETCH, MAX_PREFETCH, MAX_THREADS, default_memory_limit,
 };
 use crate::source::{Mappings, OnceInputs};
-use crate::state::{Reader, names_of};
+use crate::split::Split;
+use crate::state::{Reader, hashes_of, names_of};
 use crate::stats::Trace;
 use crate::{Error, ErrorKind, Threads, Tolerate};
 
@@ -59,6 +60,7 @@ impl Dataset {
             sampled: Vec::new(),
             index: None,
             root: None,
+            split: None,
         }
     }
 }
@@ -79,6 +81,7 @@ pub struct DatasetBuilder {
     pub(crate) sampled: Vec<Sampled>,
     index: Option<PathBuf>,
     root: Option<PathBuf>,
+    pub(crate) split: Option<Arc<Split>>,
 }
 
 /// What is shuffled of all files together.
@@ -153,7 +156,8 @@ setters! {
 
     /// Sets the folder that all files are in, in whatever folders below it (none by default). A
     /// [state](crate::state::State) then knows the files by their paths below it, so that all can be moved
-    /// together, and no longer by their names alone, which may be the same in several folders.
+    /// together, and no longer by their names alone, which may be the same in several folders. So does a
+    /// [split](Self::split).
     root(folder: PathBuf) => root;
 
     /// Sets whether a last batch of fewer than `batch_size` records is dropped (false by default).
@@ -440,7 +444,12 @@ impl DatasetBuilder {
         let files = self.files.look_up()?;
         let inputs = self.files.inputs().clone();
         self.check_once(&inputs)?;
-        let file_names = names_of(&files, self.root.as_deref())?;
+        let names = names_of(&files, self.root.as_deref())?;
+        let has_root = self.root.is_some();
+        let split = self.split.as_ref();
+        let compiled = split.map(|split| split.of(&files, &names, has_root));
+        self.run.pipeline.split = compiled.transpose()?.map(Arc::new);
+        let split = split.map(|split| split.print());
         let index = match &self.index {
             // The counts would be those of the file before it was damaged.
             Some(_) if self.run.on_error == OnError::SkipBlock => {
@@ -470,13 +479,13 @@ impl DatasetBuilder {
             threads: Arc::default(),
             costs: Arc::default(),
             runs: Arc::default(),
-            options_print: Arc::new(chosen.options_print),
+            options_print: Arc::new(chosen.options_print.with_split(split)),
             file_prints: Arc::default(),
             reader: Some(Reader::ALL),
             layers: Default::default(),
             skipped_files: Arc::default(),
             skipped_before: Default::default(),
-            file_names,
+            file_names: hashes_of(&names, has_root),
             index: Arc::new(index),
         }))
     }
@@ -562,6 +571,8 @@ impl DatasetBuilder {
             "leave `shuffle_blocks` out"
         } else if run.mmap {
             "leave `mmap` out"
+        } else if self.split.is_some() {
+            "leave `split` out, which tells records by the names of their files"
         } else {
             return Ok(());
         };

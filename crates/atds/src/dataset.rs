@@ -20,7 +20,9 @@ use crate::index::FileIndex;
 use crate::lock::lock;
 use crate::shares::{World, shard};
 use crate::source::{Mappings, OnceInputs};
-use crate::state::{self, FilePrints, Hash, Layers, OptionsPrint, Reader, State, StateMismatch};
+use crate::state::{
+    self, FilePrints, Hash, Layers, OptionsPrint, Reader, State, StateMismatch, sum,
+};
 use crate::tolerate::FaultLog;
 use crate::{Batches, Error};
 
@@ -155,7 +157,7 @@ impl Dataset {
     }
 
     /// Number of records of an epoch: of all files, see [`file_records`](Dataset::file_records), or
-    /// of the slice, if this is a slice.
+    /// of the slice, if this is a slice. Of a split, it is the number of its records.
     ///
     /// # Errors
     /// As for [`file_records`](Dataset::file_records).
@@ -166,7 +168,7 @@ impl Dataset {
         Ok(sum(&self.file_records()?))
     }
 
-    /// Number of records of each file. They are counted once for a data set, by reading a few bytes of every
+    /// Number of records of each file, of those in the [split](crate::DatasetBuilder::split). They are counted once for a data set, by reading a few bytes of every
     /// block, unless they are in an [index](crate::DatasetBuilder::index); a file that has another size or
     /// time since is counted again. A slice has the counts that it was made with. Files that are packed as a
     /// whole are unpacked to count them, which takes about as long as reading them, and is logged.
@@ -477,6 +479,8 @@ impl Dataset {
         (pipeline.skip_damage, pipeline.drop_remainder) = (true, false);
         (pipeline.shuffle_files, pipeline.shuffle_blocks) = (false, false);
         (pipeline.shuffle_buffer_size, pipeline.mask) = (0, None);
+        // Files are left out whatever split is read.
+        (pipeline.split, settings.runs) = (None, Arc::default());
         settings.run.skips = SkipOptions::default();
         let mut progress = Progress::every(pipeline.logged_every);
         let bytes = self.total_bytes()?.unwrap_or(0);
@@ -551,17 +555,23 @@ impl Dataset {
                     path.display()
                 );
             }
-            if let Some(pipeline) = &pipeline {
+            let counts = if let Some(pipeline) = &pipeline {
                 let blocks = pipeline.block_records(file);
-                return Ok(Counts {
+                Counts {
                     marker: format.marker(path)?,
                     blocks: blocks.map_err(|error| settings.error(error))?,
-                });
-            }
-            match settings.index.counts(path)? {
-                Some(counts) => Ok(counts.clone()),
-                None => format.count(path, reading),
-            }
+                }
+            } else if let Some(counts) = settings.index.counts(path)? {
+                counts.clone()
+            } else {
+                format.count(path, reading)?
+            };
+            let members = match &settings.run.pipeline.split {
+                None => Ok(counts.blocks.clone()),
+                Some(split) => split.count(file, &counts.blocks),
+            };
+            let members = members.map_err(|error| Error::from(error).in_file(path))?;
+            Ok((counts, members))
         };
         let names = &settings.file_names;
         let found = FilePrints::new(self.files(), names, known.as_deref(), count)?;
@@ -578,9 +588,4 @@ impl IntoIterator for &Dataset {
     fn into_iter(self) -> Batches {
         self.iter()
     }
-}
-
-/// The saturating sum: records may take no bytes, so any file could claim 2^64 records.
-fn sum(counts: &[u64]) -> u64 {
-    counts.iter().copied().fold(0, u64::saturating_add)
 }

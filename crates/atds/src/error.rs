@@ -18,6 +18,7 @@ use crate::formats::FileFormat;
 use crate::index::IndexFault;
 use crate::interface::printable;
 use crate::source::Packing;
+use crate::split::SplitFault;
 use crate::state::{StateMismatch, Unmergeable};
 
 #[doc(inline)]
@@ -128,6 +129,15 @@ pub enum ErrorKind {
         option: &'static str,
         /// The valid values.
         must: &'static str,
+    },
+    /// Records that cannot be split so.
+    #[error("{0}")]
+    Split(SplitFault),
+    /// A block has too many records to be split by record.
+    #[error("{}", atds_pipeline::ErrorKind::BlockNotSplit { records: *records })]
+    BlockNotSplit {
+        /// Number of records of the block.
+        records: u64,
     },
     /// A data set cannot go on from a state.
     #[error("the data set cannot go on from this state: {0}")]
@@ -419,6 +429,7 @@ fn kind(kind: atds_pipeline::ErrorKind, location: Option<&Location>) -> ErrorKin
         Kind::RecordsChanged { counted, found } => ErrorKind::RecordsChanged { counted, found },
         Kind::BeyondEpoch { batches } => ErrorKind::State(StateMismatch::Batches { batches }),
         Kind::MemoryLimit { limit, needed } => ErrorKind::MemoryLimit { limit, needed },
+        Kind::BlockNotSplit { records } => ErrorKind::BlockNotSplit { records },
         Kind::BlockTooLarge { limit } => {
             let error = DecompressError::TooLarge { limit };
             avro::ErrorKind::Container(error.into()).into()

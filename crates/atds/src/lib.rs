@@ -43,6 +43,7 @@ mod new_file;
 pub mod shares;
 mod side_by_side;
 mod source;
+mod split;
 pub mod state;
 pub mod stats;
 pub mod tensors;
@@ -61,6 +62,7 @@ pub use dataset::Dataset;
 #[doc(inline)]
 pub use files::Files;
 pub use formats::FileFormat;
+pub use split::{Split, SplitBy, SplitFault};
 pub use tolerate::Tolerate;
 
 // Features.

@@ -109,6 +109,9 @@ pub(crate) struct OptionsPrint {
     /// "blocks", if blocks of all files are shuffled together. Other states have none, to be short.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     shuffle: Option<Cow<'static, str>>,
+    /// The split, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    split: Option<String>,
     features: Hash,
     reader_schema: Hash,
     tolerate: String,
@@ -145,8 +148,9 @@ struct FilePrint {
     /// Nanoseconds since 1970.
     modified: u64,
     marker: [u8; 16],
-    /// Number of records of each block.
+    /// Number of records of each block, and of those in the split.
     blocks: Arc<[u64]>,
+    members: Arc<[u64]>,
 }
 
 /// What was found of the files of a data set.
@@ -157,8 +161,8 @@ pub(crate) struct FilePrints {
 }
 
 impl FilePrints {
-    /// Looks at files with these [names](names_of), whose records `count` counts. Those that are as they were in `known` are not read
-    /// again.
+    /// Looks at files whose names have these [hashes](hashes_of). `count` counts their records, and of each
+    /// block those in the split. Files that are as they were in `known` are not read again.
     ///
     /// # Errors
     /// The first file that cannot be read, or whose framing is damaged.
@@ -166,7 +170,7 @@ impl FilePrints {
         files: &[PathBuf],
         names: &[Hash],
         known: Option<&FilePrints>,
-        mut count: impl FnMut(usize) -> Result<Counts, Error>,
+        mut count: impl FnMut(usize) -> Result<(Counts, Arc<[u64]>), Error>,
     ) -> Result<Self, Error> {
         let print = |(number, path): (usize, &PathBuf)| {
             let (size, modified) = stamp(path)?;
@@ -175,12 +179,13 @@ impl FilePrints {
             {
                 return Ok(known.clone());
             }
-            let Counts { marker, blocks } = count(number)?;
+            let (Counts { marker, blocks }, members) = count(number)?;
             Ok(FilePrint {
                 size,
                 modified,
                 marker,
                 blocks,
+                members,
             })
         };
         let found: Vec<_> = files
@@ -194,14 +199,14 @@ impl FilePrints {
         })
     }
 
-    /// Number of records of each file.
+    /// Number of records of each file that are in the split.
     pub(crate) fn file_records(&self) -> impl Iterator<Item = u64> {
-        self.files.iter().map(FilePrint::records)
+        self.files.iter().map(|file| sum(&file.members))
     }
 
-    /// Number of records of each block of a file.
+    /// Number of records of each block of a file that are in the split.
     pub(crate) fn block_records(&self, file: usize) -> Arc<[u64]> {
-        self.files[file].blocks.clone()
+        self.files[file].members.clone()
     }
 }
 
@@ -371,6 +376,7 @@ impl OptionsPrint {
             shuffle_files: false,
             shuffle_blocks: false,
             shuffle: None,
+            split: None,
             features: hash(to_json(&features).to_string().as_bytes()),
             reader_schema: reader.map_or(Hash::default(), |schema| {
                 hash(schema.to_string().as_bytes())
@@ -378,6 +384,10 @@ impl OptionsPrint {
             tolerate: reading.tolerate.to_string(),
             out_of_bounds: format!("{:?}", plan.out_of_bounds).to_lowercase(),
         }
+    }
+
+    pub(crate) fn with_split(self, split: Option<String>) -> Self {
+        OptionsPrint { split, ..self }
     }
 
     fn of(self, pipeline: &Options) -> Self {
@@ -414,7 +424,7 @@ impl OptionsPrint {
 }
 
 /// The options in the order in which they are compared.
-const OPTIONS: [&str; 11] = [
+const OPTIONS: [&str; 12] = [
     "batch_size",
     "shuffle_buffer_size",
     "drop_remainder",
@@ -422,6 +432,7 @@ const OPTIONS: [&str; 11] = [
     "shuffle_files",
     "shuffle_blocks",
     "shuffle",
+    "split",
     "features",
     "reader_schema",
     "tolerate",
@@ -502,19 +513,28 @@ impl FromIterator<Hash> for Sums {
 
 impl FilePrint {
     fn records(&self) -> u64 {
-        self.blocks.iter().copied().fold(0, u64::saturating_add)
+        sum(&self.blocks)
     }
 }
 
-/// The hashes of the names of files: of their paths below `root`, or else of their last components.
+/// The hashes of the names of files, with a `/` after a path below a root folder.
+pub(crate) fn hashes_of(names: &[Vec<u8>], has_root: bool) -> Arc<[Hash]> {
+    let hash_of = |name: &Vec<u8>| match has_root && !name.is_empty() {
+        true => hash(&[name, &b"/"[..]].concat()),
+        false => hash(name),
+    };
+    names.iter().map(hash_of).collect()
+}
+
+/// The names of files: their paths below `root`, the same on each system, or else their last components.
 ///
 /// # Errors
 /// A file is not below `root`, or that is no folder.
-pub(crate) fn names_of(files: &[PathBuf], root: Option<&Path>) -> Result<Arc<[Hash]>, Error> {
+pub(crate) fn names_of(files: &[PathBuf], root: Option<&Path>) -> Result<Vec<Vec<u8>>, Error> {
     let Some(root) = root else {
         let name = |path: &PathBuf| {
             let name = path.file_name().unwrap_or(path.as_os_str());
-            hash(name.as_encoded_bytes())
+            name.as_encoded_bytes().to_vec()
         };
         return Ok(files.iter().map(name).collect());
     };
@@ -533,13 +553,11 @@ pub(crate) fn names_of(files: &[PathBuf], root: Option<&Path>) -> Result<Arc<[Ha
                 real.strip_prefix(&found).map_err(|_| outside())?.to_owned()
             }
         };
-        let mut text = Vec::new();
-        for part in below.components() {
-            // The same on each system.
-            text.extend_from_slice(part.as_os_str().as_encoded_bytes());
-            text.push(b'/');
-        }
-        Ok(hash(&text))
+        let parts = below.components();
+        let parts: Vec<_> = parts
+            .map(|part| part.as_os_str().as_encoded_bytes())
+            .collect();
+        Ok(parts.join(&b'/'))
     };
     files.iter().map(name).collect()
 }
@@ -567,4 +585,9 @@ fn version<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
 
 fn hash(bytes: &[u8]) -> Hash {
     Hash(XxHash3_64::oneshot(bytes))
+}
+
+/// The saturating sum: records may take no bytes, so any file could claim 2^64 records.
+pub(crate) fn sum(counts: &[u64]) -> u64 {
+    counts.iter().copied().fold(0, u64::saturating_add)
 }

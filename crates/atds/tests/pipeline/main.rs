@@ -19,6 +19,7 @@ mod runs;
 mod sampling;
 mod shuffle;
 mod slices;
+mod splits;
 mod stats;
 mod tolerate;
 mod trace;
