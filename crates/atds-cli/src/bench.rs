@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::lenience::Lenience;
 use crate::on_error::OnErrorArgs;
 use crate::signals::Signals;
+use crate::split::SplitArgs;
 use crate::trace::{CommandTrace, TraceArgs};
 use crate::units::{count, counted};
 use crate::waits::Waits;
@@ -94,6 +95,8 @@ pub(crate) struct Args {
     #[arg(long)]
     no_check_files: bool,
     #[command(flatten)]
+    split: SplitArgs,
+    #[command(flatten)]
     lenience: Lenience,
     #[command(flatten)]
     on_error: OnErrorArgs,
@@ -163,7 +166,8 @@ fn dataset(args: &Args, trace: &CommandTrace<'_>) -> Result<Dataset, Failure> {
     if let Some(bytes) = args.reader_buffer {
         builder = builder.reader_buffer_size(usize::try_from(bytes).unwrap_or(usize::MAX));
     }
-    builder = trace.apply(args.on_error.apply(args.lenience.apply(builder)));
+    builder = args.split.apply(args.lenience.apply(builder));
+    builder = trace.apply(args.on_error.apply(builder));
     if args.drop_out_of_bounds {
         builder = builder.out_of_bounds(OutOfBounds::Drop);
     }

@@ -129,6 +129,7 @@ impl From<atds::Error> for Failure {
     fn from(error: atds::Error) -> Self {
         match error.kind {
             ErrorKind::Option { .. }
+            | ErrorKind::Split(_)
             | ErrorKind::Pattern(_)
             | ErrorKind::Scheme(_)
             | ErrorKind::Host { .. }

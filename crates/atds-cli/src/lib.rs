@@ -29,6 +29,7 @@ mod progress;
 mod repair;
 mod shuffle_report;
 mod signals;
+mod split;
 mod totals;
 mod trace;
 mod units;
@@ -65,7 +66,7 @@ enum Command {
     Generate(generate::Args),
     Inspect(inspect::Args),
     Head(head::Args),
-    Bench(bench::Args),
+    Bench(Box<bench::Args>),
     Verify(verify::Args),
     Repair(repair::Args),
     Index(index::Args),

@@ -412,3 +412,45 @@ fn damage_is_left_out_by_choice() {
         assert!(ran.code == 2 && ran.err.contains(wrong[1]), "{}", ran.err);
     }
 }
+
+#[test]
+fn splits_share_the_records() {
+    let files = Generated::new(&["--records", "1000", "--files", "2", "--codec", "snappy"]);
+    let bench = |more: &[&str]| atds(&[&["bench", &files.files(), "--json"], more].concat());
+    let parts = "train=0.8,valid=0.1,test=0.1";
+    for by in ["record", "block"] {
+        let records = ["train", "valid", "test"].map(|name| {
+            let ran = bench(&["--split", name, "--splits", parts, "--split-by", by]);
+            ran.json()["records"].as_u64().unwrap()
+        });
+        assert_eq!(records.iter().sum::<u64>(), 1_000, "{records:?}");
+        assert!(records[0] > 500, "{records:?}");
+    }
+    for (wrong, text) in [
+        (&["--split", "train"][..], "--splits"),
+        (&["--splits", parts], "--split "),
+        (
+            &["--split", "dev", "--splits", parts],
+            "--split must be a name in --splits",
+        ),
+        (
+            &["--split", "a", "--splits", "a=0.9,b=0.2"],
+            "--splits must have parts that sum",
+        ),
+        (&["--split", "a", "--splits", "a=x"], "such as train=0.9"),
+        (
+            &[
+                "--split",
+                "train",
+                "--splits",
+                parts,
+                "--split-by",
+                "user_id",
+            ],
+            "needs an index",
+        ),
+    ] {
+        let ran = bench(wrong);
+        assert!(ran.code == 2 && ran.err.contains(text), "{}", ran.err);
+    }
+}
