@@ -6,7 +6,7 @@ import operator
 import os
 import secrets
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -171,6 +171,61 @@ def column(name: str, value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     raise OptionError(f"{name} must be the name of a column, or None, not {value!r}")
+
+
+def split(name: str, value: Any) -> str | None:
+    """The name of a split, or None."""
+    if value is None or isinstance(value, str):
+        return value
+    raise OptionError(f"{name} must be the name of a split in splits=, or None, not {value!r}")
+
+
+def splits(name: str, value: Any) -> dict[str, float] | None:
+    """Splits by name, each with its part of the records, or None.
+
+    Raises:
+        OptionError: The value does not map names to numbers.
+    """
+    if value is None:
+        return None
+    if isinstance(value, Mapping):
+        parts = dict(value)
+        if all(isinstance(n, str) and _is_number(part) for n, part in parts.items()):
+            return {n: float(part) for n, part in parts.items()}
+    raise OptionError(
+        f"{name} must map names to parts of the records, such as "
+        f"{{'train': 0.9, 'test': 0.1}}, or be None, not {value!r}"
+    )
+
+
+def _is_number(value: Any) -> bool:
+    numbers = (int, float, np.integer, np.floating)
+    return isinstance(value, numbers) and not isinstance(value, bool)
+
+
+def split_by(name: str, value: Any) -> str:
+    """What splits are made of. The native module knows the names."""
+    if isinstance(value, str):
+        return value
+    raise OptionError(f"{name} must be 'record' or 'block', not {value!r}")
+
+
+def check_split(options: Mapping[str, Any]) -> None:
+    """Checks that the options of splits are given together.
+
+    Raises:
+        OptionError: One of them is missing.
+    """
+    name, parts = options["split"], options["splits"]
+    if name is not None and parts is None:
+        raise OptionError(
+            f"split={name!r} needs splits=, each split with its part of the records, such as "
+            "{'train': 0.9, 'test': 0.1}"
+        )
+    if name is None and parts is not None:
+        raise OptionError(f"splits= needs split=, the one that is read, of {sorted(parts)}")
+    if name is None and options["split_by"] != "record":
+        raise OptionError("split_by= needs split= and splits=")
 
 
 def path(name: str, value: Any) -> str | None:

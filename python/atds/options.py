@@ -79,6 +79,17 @@ class PipelineOptions(LenienceOptions, total=False):
             infer features. A list that has one length in the sample becomes dense, which is logged,
             and a list of another length is an error. 0 infers from the schemas alone.
         recursive: Whether the folders inside a folder are searched too.
+        root: A folder that all files are in, in whatever folders below it. A state or a split then knows
+            the files by their paths below it, so that all can be moved together; with None it knows them
+            by their names alone, which may be the same in several folders.
+        split: The name of the split whose records are read, of ``splits``; None for all records.
+            Lengths, shards and states count its records alone. Whether a record is in it depends on
+            the path of its file below ``root``, or without that on the file's name, and on its number
+            in the file.
+        splits: All splits by name, each with its part of the records: ``{"train": 0.98, "valid": 0.01,
+            "test": 0.01}``. The parts sum to at most 1; their order does not matter.
+        split_by: What splits are made of. ``record`` decides for each record; ``block`` for each block
+            of a file, so that blocks of other splits are not decompressed.
         format: The format that the files have, ``avro``, ``btable`` or ``tfrecord``; None to tell it by
             their names, or else by their first bytes.
         on_error: What becomes of damage. ``raise`` is an error. ``skip_block`` leaves out a block
@@ -109,6 +120,10 @@ class PipelineOptions(LenienceOptions, total=False):
     check_files: bool
     sample_records: int
     recursive: bool
+    root: str | os.PathLike[str] | None
+    split: str | None
+    splits: Mapping[str, float] | None
+    split_by: Literal["record", "block"]
     format: Literal["avro", "btable", "tfrecord"] | None
     on_error: Literal["raise", "skip_block", "skip_file"]
     max_skipped: int | float | None
@@ -143,9 +158,6 @@ class DatasetOptions(PipelineOptions, total=False):
         index: An index of the files' record counts, written by the command ``atds index``, so that this
             process does not count them for lengths, shards and states; None to count. Files that it
             lacks, or that have changed since, are counted, with a warning in the log.
-        root: A folder that all files are in, in whatever folders below it. A state then knows the files
-            by their paths below it, so that all can be moved together; with None it knows them by their
-            names alone, which may be the same in several folders.
     """
 
     drop_remainder: bool
@@ -156,7 +168,6 @@ class DatasetOptions(PipelineOptions, total=False):
     epochs: int
     provenance: str | None
     index: str | os.PathLike[str] | None
-    root: str | os.PathLike[str] | None
 
 
 class Option(NamedTuple):
@@ -178,6 +189,9 @@ OPTIONS: dict[str, Option] = {
     "provenance": Option(None, _options.column),
     "index": Option(None, _options.path),
     "root": Option(None, _options.path),
+    "split": Option(None, _options.split),
+    "splits": Option(None, _options.splits),
+    "split_by": Option("record", _options.split_by),
     "on_error": Option("raise", _options.on_error),
     "max_skipped": Option(None, _options.max_skipped),
     "skip_log": Option(None, _options.path),
@@ -216,11 +230,14 @@ def checked(kind: Any, given: Mapping[str, Any]) -> Any:
             nearest = difflib.get_close_matches(name, names, n=1)
             meant = f" (did you mean {nearest[0]!r}?)" if nearest else ""
             raise TypeError(f"unexpected keyword argument {name!r}{meant}")
-    return {
+    options = {
         name: option.check(name, given.get(name, option.default))
         for name, option in OPTIONS.items()
         if name in names
     }
+    if "split" in options:
+        _options.check_split(options)
+    return options
 
 
 def not_default(options: Mapping[str, Any]) -> list[tuple[str, Any]]:

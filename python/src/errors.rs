@@ -160,7 +160,9 @@ fn class(kind: &ErrorKind) -> &'static str {
         | ErrorKind::Scheme(_)
         | ErrorKind::Host { .. }
         | ErrorKind::Packed { .. }
-        | ErrorKind::Option { .. } => "OptionError",
+        | ErrorKind::Option { .. }
+        | ErrorKind::Split(_)
+        | ErrorKind::BlockNotSplit { .. } => "OptionError",
         ErrorKind::ReadOnce { .. } => "ReadOnceError",
         ErrorKind::State(_) | ErrorKind::Merge(_) => "StateError",
         ErrorKind::MemoryLimit { .. }

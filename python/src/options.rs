@@ -1,11 +1,12 @@
 //! The options of data sets, as `python/atds/options.py` has checked them.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use atds::avro::Schema;
 use atds::damage::MaxSkipped;
 use atds::interface::Interface;
-use atds::{DatasetBuilder, OutOfBounds, Shuffle, Threads, Tolerate};
+use atds::{DatasetBuilder, OutOfBounds, Shuffle, Split, Threads, Tolerate};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -19,11 +20,29 @@ pub(crate) fn apply(
     max_threads: Option<usize>,
 ) -> PyResult<DatasetBuilder> {
     let given = options.iter().filter(|(_, value)| !value.is_none());
-    given
+    let builder = given
         .into_iter()
         .try_fold(builder, |builder, (name, value)| {
             set(builder, &name.extract::<String>()?, &value, max_threads)
-        })
+        })?;
+    Ok(match split(options)? {
+        Some(split) => builder.split(split),
+        None => builder,
+    })
+}
+
+/// The split that is read, if there is one. It is three options.
+fn split(options: &Bound<'_, PyDict>) -> PyResult<Option<Split>> {
+    let given = |name| Ok::<_, PyErr>(options.get_item(name)?.filter(|value| !value.is_none()));
+    let (Some(name), Some(splits)) = (given("split")?, given("splits")?) else {
+        return Ok(None);
+    };
+    let parts = splits.extract::<BTreeMap<String, f64>>()?;
+    let split = Split::new(name.extract::<String>()?, parts);
+    Ok(Some(match given("split_by")? {
+        Some(by) => split.by(by.extract::<String>()?.parse().or_raise(by.py())?),
+        None => split,
+    }))
 }
 
 fn set(
@@ -40,6 +59,7 @@ fn set(
         "seed" => builder.seed(value.extract()?),
         "root" => builder.root(value.extract::<std::path::PathBuf>()?),
         "index" => builder.index(value.extract::<std::path::PathBuf>()?),
+        "split" | "splits" | "split_by" => builder,
         "epochs" => builder.epochs(value.extract()?),
         "shuffle_files" => builder.shuffle_files(value.extract()?),
         "provenance" => builder.provenance(value.extract::<String>()?),
