@@ -401,6 +401,31 @@ fn a_record_larger_than_its_room_is_refused() {
     }
 }
 
+/// What only `@` reads need not be a message.
+#[test]
+fn a_record_of_any_bytes_is_read_whole() {
+    let features = Features::new([Feature::fixed_len("raw", &[], DType::String).at("@")]);
+    let features = features.expect("the feature is right");
+    let plan = Plan::of(&features).expect("it is of TFRecord");
+    let mut writer = Writer::new(Vec::new());
+    for record in ["one", "", "\u{1}\u{2}"] {
+        writer.write(record.as_bytes()).expect("memory takes bytes");
+    }
+    let payload = writer.finish().expect("memory takes bytes");
+    let mut builder = BatchBuilder::new(features.spec().clone());
+    let mut slots = builder.slots(&[3]);
+    plan.execute(&mut Scratch::default(), &payload, (0, 0), 3, &mut slots[0])
+        .expect("records are not looked into");
+    drop(slots);
+    builder.gather().into_iter().for_each(|task| task.run());
+    let batch = builder.finish();
+    let raw = batch.strings("raw").expect("there is the column");
+    assert_eq!(
+        raw.iter().collect::<Vec<_>>(),
+        [&b"one"[..], b"", b"\x01\x02"]
+    );
+}
+
 #[test]
 fn features_are_inferred_from_what_records_have() {
     let mut inference = Inference::default();

@@ -224,6 +224,12 @@ impl Found {
         Ok(Values { found, data })
     }
 
+    /// No values of a record of any bytes.
+    pub(crate) fn nothing<'a>(&'a mut self, data: &'a [u8]) -> Values<'a> {
+        self.start(0);
+        Values { found: self, data }
+    }
+
     /// Forgets the messages that were found, but not the steps.
     #[inline]
     fn start(&mut self, keys: usize) {

@@ -135,6 +135,8 @@ impl Plan {
             let data = taken.data;
             found.forget();
             let values = match self.message {
+                // Only '@' is asked for: the record need not be a message.
+                _ if self.keys.len() + self.lists.len() == 0 => Ok(found.nothing(data)),
                 Message::Example => found.example(data, &self.keys),
                 Message::SequenceExample => {
                     found.sequence_example(data, (&self.keys, &self.lists), rows.room())
