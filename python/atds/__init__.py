@@ -69,6 +69,7 @@ from atds.tensors import (
     SparseTensor,
     StringArray,
 )
+from atds.writing import write
 
 # A forked child cannot use the threads of its parent, so the module must know of the fork.
 if hasattr(_os, "register_at_fork"):
@@ -125,5 +126,6 @@ __all__ = [
     "merge_states",
     "read_features",
     "read_schema",
+    "write",
     "write_features",
 ]

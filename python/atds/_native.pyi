@@ -1,7 +1,7 @@
 """The native part: data sets, iterations and messages."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias, final
 
 import numpy as np
@@ -16,6 +16,7 @@ __all__ = [
     "MessageDecoder",
     "RecordReader",
     "Reencoder",
+    "RowWriter",
     "StatsHandle",
     "TableReader",
     "TableWriter",
@@ -23,10 +24,12 @@ __all__ = [
     "bfloat16_dlpack",
     "check_features",
     "check_features_file",
+    "codec_levels",
     "copy_into",
     "export_array",
     "export_stream",
     "forked",
+    "format_of_name",
     "forward_logs",
     "infer_features",
     "inspect",
@@ -195,6 +198,28 @@ class RecordReader(Iterator[list[bytes]]):
     def __next__(self) -> list[bytes]: ...
 
 @final
+class RowWriter:
+    @staticmethod
+    def avro(
+        path: str | os.PathLike[str],
+        schema: str,
+        codec: str,
+        level: int | None,
+        block_bytes: int,
+        metadata: list[tuple[str, bytes]],
+    ) -> RowWriter: ...
+    @staticmethod
+    def tfrecord(
+        path: str | os.PathLike[str],
+        kinds: list[tuple[str, str]] | None,
+        compression: str,
+        level: int,
+    ) -> RowWriter: ...
+    def write(self, rows: Iterable[Any]) -> None: ...
+    def finish(self) -> int: ...
+    def abort(self) -> None: ...
+
+@final
 class TableReader:
     labels: list[str]
     def __new__(cls, path: str | os.PathLike[str]) -> TableReader: ...
@@ -225,6 +250,7 @@ class TableWriter:
 def bfloat16_dlpack(bits: np.ndarray[Any, np.dtype[np.uint16]]) -> Any: ...
 def check_features(features: str) -> None: ...
 def check_features_file(file: str | os.PathLike[str]) -> None: ...
+def codec_levels(name: str) -> tuple[int, int] | None: ...
 def copy_into(
     target: np.ndarray[Any, np.dtype[np.uint8]],
     sources: list[tuple[int, np.ndarray[Any, np.dtype[np.uint8]]]],
@@ -232,6 +258,7 @@ def copy_into(
 def export_array(node: tuple[Any, ...]) -> tuple[Any, Any]: ...
 def export_stream(empty: tuple[Any, ...], batches: Iterator[tuple[Any, ...]]) -> Any: ...
 def forked() -> None: ...
+def format_of_name(path: str | os.PathLike[str]) -> str | None: ...
 def forward_logs() -> None: ...
 def infer_features(
     files: Files, options: dict[str, Any], schemas: FileSchemas

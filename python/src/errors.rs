@@ -75,6 +75,27 @@ pub(crate) fn table_error(py: Python<'_>, file: &Path, error: &atds_btable::Erro
     raised().unwrap_or_else(|failed| failed)
 }
 
+/// The exception of a row that cannot be written.
+#[cold]
+pub(crate) fn row_error(
+    py: Python<'_>,
+    file: &Path,
+    row: u64,
+    field: Option<&str>,
+    message: &str,
+) -> PyErr {
+    let raised = || {
+        let place = PyDict::new(py);
+        place.set_item("file", file.as_os_str())?;
+        place.set_item("record", row)?;
+        place.set_item("field", field)?;
+        let field = field.map_or(String::new(), |field| format!(", field {field}"));
+        let message = format!("{}: row {row}{field}: {message}", file.display());
+        raise(py, "DataError", &message, Some(&place))
+    };
+    raised().unwrap_or_else(|failed| failed)
+}
+
 /// The exception of a features file that cannot be read.
 #[cold]
 pub(crate) fn features_file_error(py: Python<'_>, file: &Path, error: &FeaturesError) -> PyErr {

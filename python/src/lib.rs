@@ -21,6 +21,7 @@ mod messages;
 mod options;
 mod packing;
 mod records;
+mod rows;
 mod schemas;
 mod shares;
 mod states;
@@ -63,6 +64,8 @@ mod native {
     use crate::packing::copy_into;
     #[pymodule_export]
     use crate::records::RecordReader;
+    #[pymodule_export]
+    use crate::rows::{RowWriter, codec_levels, format_of_name};
     #[pymodule_export]
     use crate::schemas::FileSchemas;
     #[pymodule_export]
