@@ -10,6 +10,7 @@ mod framer;
 mod head;
 mod input;
 mod limits;
+mod message;
 #[cfg(feature = "compression")]
 mod reader;
 mod records;
@@ -27,6 +28,7 @@ pub use encode::ExampleEncoder;
 pub use error::{Error, ErrorKind};
 pub use framer::{Block, Checksums, Frame, Framer, FramerOptions, check_block};
 pub use limits::{DEFAULT_BLOCK_BYTES, Limits};
+pub use message::{Example, FeatureValues};
 #[cfg(feature = "compression")]
 pub use reader::RecordReader;
 pub use records::{Record, Records};

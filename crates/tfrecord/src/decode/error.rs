@@ -54,6 +54,12 @@ pub enum DecodeErrorKind {
         /// The tag.
         tag: u64,
     },
+    /// The record has none of the fields of an `Example` or a `SequenceExample`.
+    #[error("the record has no features: it is no Example and no SequenceExample")]
+    NoExample,
+    /// A key is no UTF-8.
+    #[error("a key is no UTF-8: the record is no Example and no SequenceExample")]
+    KeyNotText,
     /// A group ends that has not begun.
     #[error("a group ends that has not begun: the record is no message of protocol buffers")]
     BadGroup,

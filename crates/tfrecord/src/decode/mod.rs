@@ -17,6 +17,7 @@ pub use infer::{Inference, InferredFeatures};
 pub use list::Kind;
 
 pub(crate) use error::Fault;
+pub(crate) use list::List;
 
 use find::{Found, Keys};
 use output::{Output, RowState};
