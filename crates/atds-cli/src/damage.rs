@@ -3,16 +3,19 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use atds::avro::verify::{Cause, Damage, Lost, Verified};
+use atds::FileFormat;
 use atds::files::Packing;
 use atds::interface::{Interface, printable};
+use atds::verify::{Cause, Damage, Lost, Verified};
 use serde_json::{Value, json};
 
 use crate::units::{count, counted};
 
-/// The blocks without damage, and what is lost.
+/// The blocks and records without damage, and what is lost.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sums {
+    /// Whether there are files of a format that has blocks.
+    has_blocks: bool,
     blocks: u64,
     records: u64,
     decompressed_bytes: u64,
@@ -22,6 +25,7 @@ pub(crate) struct Sums {
 impl Sums {
     pub(crate) fn of(found: &Verified) -> Self {
         Sums {
+            has_blocks: found.format == FileFormat::Avro,
             blocks: found.blocks,
             records: found.records,
             decompressed_bytes: found.decompressed_bytes,
@@ -30,6 +34,7 @@ impl Sums {
     }
 
     pub(crate) fn add(&mut self, other: &Sums) {
+        self.has_blocks |= other.has_blocks;
         self.blocks += other.blocks;
         self.records = self.records.saturating_add(other.records);
         self.decompressed_bytes = self
@@ -38,8 +43,11 @@ impl Sums {
         self.lost.add(&other.lost);
     }
 
-    /// The blocks without damage, as text.
+    /// The records without damage, as text.
     pub(crate) fn healthy(&self) -> String {
+        if !self.has_blocks && self.records > 0 {
+            return counted(self.records, "record");
+        }
         let blocks = counted(self.blocks, "block");
         format!("{} in {blocks}", counted(self.records, "record"))
     }
@@ -115,6 +123,7 @@ pub(crate) fn file_to_json(found: &Verified) -> Value {
     let tolerated = &found.tolerated;
     let mut object = json!({
         "file": found.path.display().to_string(),
+        "format": found.format.name(),
         "well": found.is_well(),
         "packed": found.packing.map(Packing::name),
         "codec": found.codec.map(|codec| codec.name()),

@@ -3,24 +3,33 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use atds::avro::records::{RecordOptions, Records};
+use atds::avro::records::RecordOptions;
+
+use atds::records::Records;
 
 use atds::tensors::batch_to_json;
 
-use atds::{Dataset, Error, ErrorKind};
+use atds::interface::Interface;
+
+use atds::{Dataset, Error, ErrorKind, FileFormat, Files};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::json_text::json_text;
 use crate::lenience::Lenience;
 use crate::waits::Waits;
-use crate::{inputs, progress, units};
+use crate::{inputs, options, progress, units};
 
 /// Print the first records of a file as JSON, one record a line, or as tensors.
 ///
 /// A union is printed as its value alone, an enum as its symbol. Bytes and fixed are text with a
 /// character of U+0000 to U+00FF for each byte. NaN and the infinities are the strings "NaN",
 /// "Infinity" and "-Infinity". Logical types are printed as the type they annotate.
+///
+/// An Example of a TFRecord file is printed as an object of its keys with the lists of their values, a
+/// SequenceExample as an object with "context" and "feature_lists". A record that is neither is printed as
+/// an object with its bytes in "@", and a note says so. A row of a BTable is printed as an object of the
+/// labels of its non-zero cells with their values.
 ///
 /// With --features, the tensors of these features are printed, one line for each. Dense tensors
 /// have "shape" and "values", sparse ones "dense_shape", "indices" and "values", ragged ones
@@ -29,6 +38,9 @@ use crate::{inputs, progress, units};
 pub(crate) struct Args {
     /// The file, or - for standard input
     file: PathBuf,
+    /// The format of the file, such as avro [default: what its name tells, or else its first bytes]
+    #[arg(long, value_name = "NAME", value_parser = options::format(), hide_possible_values = true)]
+    format: Option<FileFormat>,
     /// Number of records to print
     #[arg(short = 'n', long = "records", value_name = "N", default_value_t = 10)]
     records: usize,
@@ -76,14 +88,23 @@ pub(crate) fn run(args: &Args, waits: &Waits, out: &mut dyn Write) -> Result<(),
         .max_block_bytes()
         .unwrap_or(options.max_block_bytes);
     options.max_depth = lenience.max_depth.unwrap_or(options.max_depth);
-    let mut records = Records::open_with(&file, &options)?;
+    let mut records = Records::open_with(&file, args.format, &options)?;
     for skipped in records.by_ref().take(args.skip) {
         skipped?;
     }
-    for record in records.take(args.records) {
-        writeln!(out, "{}", json_text(&record?))?;
+    let mut result = Ok(());
+    for record in records.by_ref().take(args.records) {
+        match record {
+            Ok(record) => writeln!(out, "{}", json_text(&record))?,
+            Err(error) => result = Err(error.into()),
+        }
     }
-    Ok(())
+    if let Some(error) = records.no_message() {
+        out.flush()?;
+        let said = Interface::Command.message(error);
+        eprintln!("atds: note: {said}: printed as bytes");
+    }
+    result
 }
 
 /// Prints an object with a line for each column. An error after the first records is returned after
@@ -95,7 +116,8 @@ fn print_tensors(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     // A batch has at least one record.
-    let mut builder = Dataset::builder(file, args.records.max(1))
+    let files = Files::from(file).format(args.format);
+    let mut builder = Dataset::builder(files, args.records.max(1))
         .strict(args.strict)
         .check_files(!args.no_check_files);
     if let Some(path) = &args.features {

@@ -1,4 +1,6 @@
-//! The `atds` command: makes, describes, reads, verifies and repairs Avro files through the facade `atds`.
+//! The `atds` command: makes, describes, reads, verifies and converts row files, and repairs Avro
+//! files, through the
+//! facade `atds`.
 //!
 //! The command is a library, so that other programs can contain it. The binary calls [`main_with`]
 //! with a [`StderrLogger`] for warnings.
@@ -48,7 +50,7 @@ use waits::Waits;
 pub use allocator::Allocator;
 pub use logging::StderrLogger;
 
-/// Read Avro files to shuffled batches of tensors, in one fused pass.
+/// Read Avro, TFRecord and BTable files to shuffled batches of tensors, in one fused pass.
 ///
 /// A file argument of `-` is standard input. Sizes are bytes, plain or in kB, MB, GB (of 1,000) or
 /// KiB, MiB, GiB (of 1,024). Errors, warnings and the progress bar go to standard error. On SIGUSR1

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use atds::avro::verify::{Cause, Verified, VerifyOptions, verify_files};
 use atds::interface::printable;
+use atds::verify::{Cause, Verified, VerifyOptions, verify_files};
 use atds::{FileFormat, Files, Threads};
 use serde_json::json;
 
@@ -19,21 +19,25 @@ use crate::{inputs, options, progress};
 
 /// Read everything in files, and list all damage with its place and probable cause.
 ///
-/// Checks the header and the schema, the sync marker and the checksum of each block, and each record
-/// by the schema. After damage it goes on at the next sync marker. The exit code is 1 if anything is
-/// wrong.
+/// Of Avro, checks the header and the schema, the sync marker and the checksum of each block, and each
+/// record by the schema. After damage it goes on at the next sync marker. Of TFRecord, checks the checksums
+/// of lengths and data, and goes on at the next length that fits its checksum. Of BTable, checks the
+/// header, and the number and order of the cells of each row. The exit code is 1 if anything is wrong.
 ///
-/// Not all damage can be seen. A file that was cut between two blocks is a shorter file, because Avro
-/// has no count of all records. The codecs null and deflate have no checksum, and zstandard has one
-/// only if the writer wants it.
+/// Not all damage can be seen. A file that was cut between two blocks, or two records of a TFRecord file or
+/// a BTable, is a shorter file: no count of all records is in it. Avro's codecs null and deflate have no
+/// checksum, zstandard has one only if the writer wants it, and a BTable has none.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Files, folders (their *.avro), patterns, file:// URLs, or - for standard input
+    /// Files, folders (their row files), patterns, file:// URLs, or - for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Also search the folders inside the folders
     #[arg(long)]
     recursive: bool,
+    /// The format of the files, such as avro [default: what the name of each tells, or else its first bytes]
+    #[arg(long, value_name = "NAME", value_parser = options::format(), hide_possible_values = true)]
+    format: Option<FileFormat>,
     /// Count a schema that breaks the Avro specification as damage
     #[arg(long)]
     strict: bool,
@@ -53,7 +57,8 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     let (mut files, mut totals) = (Vec::new(), Totals::default());
     let mut missing = Ok(());
     for path in args.files.iter().map(|file| inputs::data_file(file)) {
-        match avro(Files::from(path), args).resolve() {
+        let given = Files::from(path).recursive(args.recursive);
+        match given.format(args.format).resolve() {
             Ok(mut found) => files.append(&mut found),
             Err(error) => {
                 totals.failed += 1;
@@ -66,6 +71,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     let is_several = files.len() as u64 + totals.failed > 1;
     let signals = Signals::noted()?;
     let mut options = VerifyOptions::default();
+    options.format = args.format;
     options.strict = args.strict;
     options.threads = args.threads;
     options.tolerate = args.lenience.tolerate;
@@ -109,11 +115,6 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
         missing.report("verify");
     }
     Err(Failure::Data(faults.into()))
-}
-
-/// Avro files alone: those of a folder.
-fn avro(files: Files, args: &Args) -> Files {
-    files.recursive(args.recursive).format(FileFormat::Avro)
 }
 
 /// The size of all files; `None` if one is a pipe.

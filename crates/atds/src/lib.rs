@@ -11,6 +11,8 @@
 //! | [`tensors`] | batches, columns and their typed views, owned columns, JSON of a batch |
 //! | [`avro`] | Avro schemas, inference, inspection of files, single records, messages |
 //! | [`write`](mod@write) | new files of Avro and TFRecord, record by record |
+//! | [`records`] | the records of a file of any format, as JSON |
+//! | [`inspect`](mod@inspect), [`verify`](mod@verify) | the contents of a file of any format; damage, its places and probable causes |
 //! | [`index`] | the record counts of files, counted once for many processes |
 //! | [`files`] | lookup of files, and explanations if none are found |
 //! | [`error`] | the errors by kind and place |
@@ -33,6 +35,7 @@ pub mod features;
 pub mod files;
 mod formats;
 pub mod index;
+pub mod inspect;
 pub mod interface;
 mod iteration;
 mod json;
@@ -40,6 +43,8 @@ pub mod limits;
 mod lock;
 mod machine;
 mod new_file;
+mod opened;
+pub mod records;
 pub mod shares;
 mod side_by_side;
 mod source;
@@ -48,6 +53,7 @@ pub mod state;
 pub mod stats;
 pub mod tensors;
 mod tolerate;
+pub mod verify;
 pub mod write;
 
 // Reading.

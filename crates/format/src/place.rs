@@ -20,8 +20,8 @@ pub struct Place {
     pub block: Option<u64>,
     /// The byte offset in the decompressed block, if the block is compressed.
     pub decompressed_offset: Option<u64>,
-    /// The number of the record in the block, counted from 0; for messages, the index of the
-    /// message.
+    /// The number of the record in the block, counted from 0; without a block, in the file; for messages,
+    /// the index of the message.
     pub record: Option<u64>,
     /// The field, with dots for nested fields.
     pub field: Option<String>,
@@ -51,10 +51,15 @@ impl fmt::Display for Place {
         let mut parts = Vec::new();
         parts.extend(self.location.as_ref().map(ToString::to_string));
         parts.extend(self.schema.map(|schema| format!("schema {schema:016x}")));
-        // Records without blocks are messages.
+        // Records without a file are messages. A file that is read as a whole may have no blocks.
+        let noun = if self.location.is_some() {
+            "record"
+        } else {
+            "message"
+        };
         let (number, record) = match (self.block, self.record) {
             (Some(block), record) => (Some(format!("block {block}")), record),
-            (None, message) => (message.map(|message| format!("message {message}")), None),
+            (None, record) => (record.map(|record| format!("{noun} {record}")), None),
         };
         let of = if self.unpacked {
             " of the unpacked file"

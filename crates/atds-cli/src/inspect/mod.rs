@@ -1,5 +1,8 @@
 //! `atds inspect`: the contents of files.
 
+mod btable;
+mod tfrecord;
+
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -8,6 +11,8 @@ use atds::features::FeatureKind;
 use atds::files::Packing;
 
 use atds::avro::inspect::{InspectOptions, InspectedPath, Inspection};
+
+use atds::inspect::{Inspected, inspect_features, inspect_with};
 
 use atds::interface::printable;
 
@@ -20,6 +25,7 @@ use crate::failure::Failure;
 use crate::inputs;
 use crate::json_text::json_text;
 use crate::lenience::Lenience;
+use crate::options;
 use crate::signals::Signals;
 use crate::totals::{self, Totals};
 use crate::units::{self, bytes, count, counted};
@@ -32,14 +38,21 @@ use crate::units::{self, bytes, count, counted};
 /// and values; it has a mask if there may be nulls. The paths are all that a feature's expression
 /// can name, with type and share of nulls. The notes tell where the schema breaks the Avro
 /// specification.
+///
+/// Of a TFRecord file, prints records, sizes, the message that the records are, and features that read all
+/// keys, with the values that the records have of each. Of a BTable, prints records, sizes, and the non-zeros
+/// of each column.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Files, folders (their *.avro), patterns, file:// URLs, or - for standard input
+    /// Files, folders (their row files), patterns, file:// URLs, or - for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Also search the folders inside the folders
     #[arg(long)]
     recursive: bool,
+    /// The format of the files, such as avro [default: what the name of each tells, or else its first bytes]
+    #[arg(long, value_name = "NAME", value_parser = options::format(), hide_possible_values = true)]
+    format: Option<FileFormat>,
     /// Print only features that fit all files, as a features file to start from
     #[arg(long)]
     features: bool,
@@ -59,9 +72,8 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Avro files alone: those of a folder.
-fn avro(files: Files, args: &Args) -> Files {
-    files.recursive(args.recursive).format(FileFormat::Avro)
+fn chosen(files: Files, args: &Args) -> Files {
+    files.recursive(args.recursive).format(args.format)
 }
 
 /// Runs the command. After a faulty file it continues with the next one.
@@ -70,11 +82,11 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     let given = args.files.iter().map(|file| inputs::data_file(file));
     let given: Vec<PathBuf> = given.collect();
     if args.features {
-        return show_features(avro(Files::from(given), args), args, out);
+        return show_features(chosen(Files::from(given), args), args, out);
     }
     let mut files: Vec<Result<PathBuf, Failure>> = Vec::new();
     for path in given {
-        match avro(Files::from(path), args).resolve() {
+        match chosen(Files::from(path), args).resolve() {
             Ok(found) => files.extend(found.into_iter().map(Ok)),
             Err(error) => files.push(Err(error.into())),
         }
@@ -93,7 +105,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
                 // Shows the file at once, before an error of the next file.
                 out.flush()?;
                 if let Some(totals) = &mut several {
-                    totals.add(&found);
+                    totals.add(&totals::Row::of(&found));
                 }
                 continue;
             }
@@ -123,10 +135,10 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
 }
 
 /// Inspects a file, or stops when a signal comes.
-fn inspect(file: &Path, args: &Args, signals: &Signals) -> Result<Inspection, Failure> {
+fn inspect(file: &Path, args: &Args, signals: &Signals) -> Result<Inspected, Failure> {
     let mut options = inspect_options(args);
     options.cancelled = Some(signals.came().clone());
-    let found = atds::avro::inspect::inspect_with(file, &options);
+    let found = inspect_with(file, args.format, &options);
     signals.check()?;
     Ok(found?)
 }
@@ -140,14 +152,22 @@ fn show_features(files: Files, args: &Args, out: &mut dyn Write) -> Result<(), F
     let features = match &files.resolve()?[..] {
         // Standard input is copied to a file first, because it can be read only once.
         [file] => {
-            let found = atds::avro::inspect::inspect_with(file, &options)?;
-            if found.features.is_empty() {
-                // Returns the reason as an error.
-                atds::avro::infer_features(&found.schema)?;
+            let found = inspect_with(file, args.format, &options)?;
+            match &found {
+                Inspected::Avro(found) if found.features.is_empty() => {
+                    // Returns the reason as an error.
+                    atds::avro::infer_features(&found.schema)?;
+                }
+                Inspected::TfRecord(found) => {
+                    if let Some(error) = &found.no_message {
+                        return Err(error.clone().into());
+                    }
+                }
+                _ => {}
             }
-            found.features
+            found.features().to_vec()
         }
-        _ => atds::avro::inspect::inspect_features(files, &options)?,
+        _ => inspect_features(files, &options)?,
     };
     print_features_file(&features, out)?;
     Ok(())
@@ -171,17 +191,28 @@ fn inspect_options(args: &Args) -> InspectOptions {
 
 /// Prints a file: one line of the table if there are several files.
 fn show(
-    found: &Inspection,
+    found: &Inspected,
     is_one_of_several: bool,
     args: &Args,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     if args.json {
-        writeln!(out, "{}", json_text(&to_json(found)))
+        let object = match found {
+            Inspected::Avro(found) => to_json(found),
+            Inspected::TfRecord(found) => tfrecord::to_json(found),
+            Inspected::BTable(found) => btable::to_json(found),
+            _ => Value::Null,
+        };
+        writeln!(out, "{}", json_text(&object))
     } else if is_one_of_several {
-        totals::print_file(found, out)
+        totals::print_file(&totals::Row::of(found), out)
     } else {
-        print(found, out)
+        match found {
+            Inspected::Avro(found) => print(found, out),
+            Inspected::TfRecord(found) => tfrecord::print(found, out),
+            Inspected::BTable(found) => btable::print(found, out),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -214,6 +245,7 @@ fn to_json(found: &Inspection) -> Value {
         .collect();
     json!({
         "file": found.path.display().to_string(),
+        "format": "avro",
         "packed": found.packing.map(Packing::name),
         "codec": found.codec,
         "blocks": found.blocks,

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::{Generated, Ran, atds, command, misused, text};
 
 /// Runs the command with `input` in a pipe as its standard input.
-fn piped(args: &[&str], input: &[u8]) -> Ran {
+pub(crate) fn piped(args: &[&str], input: &[u8]) -> Ran {
     let mut command = command(args);
     command.stdin(Stdio::piped());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());

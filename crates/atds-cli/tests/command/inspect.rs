@@ -14,7 +14,7 @@ fn finds_what_was_generated() {
         .collect();
     assert_eq!(
         keys.join(" "),
-        "file packed codec blocks records file_bytes raw_bytes decompressed_bytes compression_ratio metadata \
+        "file format packed codec blocks records file_bytes raw_bytes decompressed_bytes compression_ratio metadata \
          features left_out sampled paths paths_truncated notes schema"
     );
     assert_eq!(found["file"], files.file(0));
@@ -224,7 +224,7 @@ fn several_files_are_several_lines_and_their_totals() {
             .map(String::as_str)
             .collect::<Vec<_>>()
             .join(" "),
-        "files failed records blocks file_bytes raw_bytes decompressed_bytes compression_ratio codecs \
+        "files failed records blocks file_bytes raw_bytes decompressed_bytes compression_ratio formats codecs \
          packed schemas stopped_early"
     );
     assert_eq!(

@@ -9,6 +9,7 @@ mod data;
 mod demo;
 mod escapes;
 mod faults;
+mod formats;
 mod generate;
 mod head;
 mod help;

@@ -100,7 +100,7 @@ fn json_is_an_object_a_line() {
     };
     assert_eq!(
         keys(&lines[1]),
-        "file well packed codec file_bytes blocks records decompressed_bytes damaged_parts lost_bytes \
+        "file format well packed codec file_bytes blocks records decompressed_bytes damaged_parts lost_bytes \
          lost_records lost_unknown damages trailing_block_bytes trailing_file_bytes bad_checksums"
     );
     let damage = &lines[1]["damages"][0];

@@ -120,7 +120,7 @@ pub struct InspectOptions {
 
 impl InspectOptions {
     /// An error if the caller has cancelled.
-    fn check_cancelled(&self) -> Result<(), Error> {
+    pub(crate) fn check_cancelled(&self) -> Result<(), Error> {
         match &self.cancelled {
             Some(cancelled) if cancelled.load(Ordering::Relaxed) => {
                 Err(Error::new(ErrorKind::Cancelled))
@@ -129,7 +129,7 @@ impl InspectOptions {
         }
     }
 
-    fn stop(&self) -> Stop {
+    pub(crate) fn stop(&self) -> Stop {
         self.cancelled
             .clone()
             .map_or_else(Stop::default, Stop::when)
@@ -140,7 +140,7 @@ impl InspectOptions {
         FileBlocks::new(path, Reading::open(path, &self.stop()), &self.records())
     }
 
-    fn records(&self) -> RecordOptions {
+    pub(crate) fn records(&self) -> RecordOptions {
         RecordOptions {
             tolerate: self.tolerate,
             max_block_bytes: self.max_block_bytes,
@@ -178,34 +178,51 @@ pub fn inspect(path: impl AsRef<Path>) -> Result<Inspection, Error> {
 /// # Errors
 /// As [`inspect`].
 pub fn inspect_with(path: impl AsRef<Path>, options: &InspectOptions) -> Result<Inspection, Error> {
-    let path = local_path(path.as_ref())?;
+    let check = |copy: &Path| check_begun(copy, options);
+    let (path, found) = on_disk(path.as_ref(), options, check, |file| {
+        inspect_file(file, options)
+    })?;
+    Ok(Inspection { path, ..found })
+}
+
+/// Checks the beginning of a file, which may end anywhere.
+pub(crate) fn check_begun(path: &Path, options: &InspectOptions) -> Result<(), Error> {
+    match Records::open_with(path, &options.records()) {
+        Err(error) if !is_cut_short(&error) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Inspects a file that can be read several times: `path`, or a copy of it if it can be read only once.
+/// `check` looks at the beginning of the copy. Also returns the path of the file.
+pub(crate) fn on_disk<T>(
+    path: &Path,
+    options: &InspectOptions,
+    check: impl FnOnce(&Path) -> Result<(), Error>,
+    inspect: impl FnOnce(&Path) -> Result<T, Error>,
+) -> Result<(PathBuf, T), Error> {
+    let path = local_path(path)?;
     let io = |error| Error::io(error, &path);
     let (file, once) = open_input(&path).map_err(io)?;
     if once.is_none() {
         drop(file);
-        return inspect_file(&path, options);
+        let found = inspect(&path)?;
+        return Ok((path.into_owned(), found));
     }
     // The input can be read only once, but the inspection reads it several times.
     let mut reader = OnceReader::new(file, &path, &options.stop());
     let mut copy = tempfile::NamedTempFile::new().map_err(io)?;
-    // The beginning is enough to reject a long input that is no Avro file.
+    // The beginning is enough to reject a long input of another format.
     let io = |error| match options.check_cancelled() {
         Ok(()) => io(error),
         Err(cancelled) => cancelled,
     };
     io::copy(&mut reader.by_ref().take(COPIED_FIRST), &mut copy).map_err(io)?;
     let of_copy = |error: Error| error.in_file(&path);
-    if let Err(error) = Records::open_with(copy.path(), &options.records())
-        && !is_cut_short(&error)
-    {
-        return Err(of_copy(error));
-    }
+    check(copy.path()).map_err(of_copy)?;
     io::copy(&mut reader, &mut copy).map_err(io)?;
-    let found = inspect_file(copy.path(), options).map_err(of_copy)?;
-    Ok(Inspection {
-        path: path.into_owned(),
-        ..found
-    })
+    let found = inspect(copy.path()).map_err(of_copy)?;
+    Ok((path.into_owned(), found))
 }
 
 /// Reads all of several files and returns the features that fit the records of all of them.
@@ -240,7 +257,7 @@ fn is_cut_short(error: &Error) -> bool {
 }
 
 /// Inspects a file that can be read several times.
-fn inspect_file(path: &Path, options: &InspectOptions) -> Result<Inspection, Error> {
+pub(crate) fn inspect_file(path: &Path, options: &InspectOptions) -> Result<Inspection, Error> {
     let figures = Figures::read(path, options)?;
     let header = &figures.header;
     let schema = parse_by(header.schema(), options.strict).map_err(|error| error.in_file(path))?;

@@ -120,13 +120,21 @@ impl Records {
     /// # Errors
     /// As [`open`](Records::open); an option out of its range.
     pub fn open_with(path: impl AsRef<Path>, options: &RecordOptions) -> Result<Self, Error> {
-        let path = local_path(path.as_ref())?;
         options.check()?;
-        let reading = Reading::open(&path, &Stop::default());
-        let blocks = FileBlocks::new(&path, reading, options)?;
+        let path = local_path(path.as_ref())?;
+        Self::of_reading(&path, Reading::open(&path, &Stop::default()), options)
+    }
+
+    /// The records of a file that was opened.
+    pub(crate) fn of_reading(
+        path: &Path,
+        reading: std::io::Result<Reading>,
+        options: &RecordOptions,
+    ) -> Result<Self, Error> {
+        let blocks = FileBlocks::new(path, reading, options)?;
         let schema = parse_by(blocks.reader.header().schema(), options.strict);
         Ok(Records {
-            schema: Arc::new(schema.map_err(|error| error.in_file(&path))?),
+            schema: Arc::new(schema.map_err(|error| error.in_file(path))?),
             blocks,
             options: options.decode(),
             tolerated: Tolerated::default(),

@@ -27,92 +27,15 @@
 //! ```
 
 mod block;
-mod cause;
-mod evidence;
-mod report;
+pub(crate) mod evidence;
 mod scan;
 mod taken;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use atds_sched::Threads;
-use avro_decode::limits::MAX_DECODE_DEPTH;
-
-use crate::avro::records::RecordOptions;
-use crate::files::local_path;
-use crate::limits::MAX_BLOCK_BYTES;
-use crate::side_by_side::in_order;
-use crate::source::Stop;
-use crate::{Error, ErrorKind, Tolerate};
-
-pub use cause::Cause;
-pub use report::{Damage, Lost, Verified};
-pub(crate) use scan::Scan;
-
-/// Options of a verification.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct VerifyOptions {
-    /// Faults that are counted, and are no damage; none by default. With `utf8`, text is not checked.
-    pub tolerate: Tolerate,
-    /// Maximum size of a block in bytes, compressed and decompressed; 1 GiB by default. One block of
-    /// more than 64 MiB is decompressed at a time.
-    pub max_block_bytes: usize,
-    /// Maximum nesting of records, arrays, maps and unions in a value; 100 by default, at most
-    /// [`DEEPEST`](avro_decode::limits::DEEPEST).
-    pub max_depth: usize,
-    /// Whether a schema that breaks the specification is damage, see
-    /// [`DatasetBuilder::strict`](crate::DatasetBuilder::strict); false by default.
-    pub strict: bool,
-    /// Number of files that are read side by side; that of the cores by default.
-    pub threads: Threads,
-    /// A flag that cancels: soon after it becomes true, the verification fails with
-    /// [`ErrorKind::Cancelled`].
-    pub cancelled: Option<Arc<AtomicBool>>,
-}
-
-impl Default for VerifyOptions {
-    fn default() -> Self {
-        VerifyOptions {
-            tolerate: Tolerate::nothing(),
-            max_block_bytes: MAX_BLOCK_BYTES,
-            max_depth: MAX_DECODE_DEPTH,
-            strict: false,
-            threads: Threads::Auto,
-            cancelled: None,
-        }
-    }
-}
-
-impl VerifyOptions {
-    /// An error if the caller has cancelled.
-    pub(crate) fn check_cancelled(&self) -> Result<(), Error> {
-        match &self.cancelled {
-            Some(cancelled) if cancelled.load(Relaxed) => Err(Error::new(ErrorKind::Cancelled)),
-            _ => Ok(()),
-        }
-    }
-
-    pub(crate) fn stop(&self) -> Stop {
-        self.cancelled
-            .clone()
-            .map_or_else(Stop::default, Stop::when)
-    }
-
-    pub(crate) fn records(&self) -> RecordOptions {
-        let mut tolerate = self.tolerate;
-        // The framer keeps the bytes of damage, which tell its cause, only without this.
-        tolerate.trailing_file_bytes = false;
-        RecordOptions {
-            tolerate,
-            max_block_bytes: self.max_block_bytes,
-            max_depth: self.max_depth,
-            ..RecordOptions::default()
-        }
-    }
-}
+pub use crate::verify::{Cause, Damage, Lost, Verified, VerifyOptions};
+use crate::{Error, FileFormat, verify};
+pub(crate) use scan::{Scan, of_unpacking};
 
 /// Verifies a file.
 ///
@@ -127,14 +50,10 @@ pub fn verify(path: impl AsRef<Path>) -> Result<Verified, Error> {
 /// # Errors
 /// An option out of its range, a URL that is no local file, or the caller has cancelled.
 pub fn verify_with(path: impl AsRef<Path>, options: &VerifyOptions) -> Result<Verified, Error> {
-    options.records().check()?;
-    let path = local_path(path.as_ref())?;
-    let scan = Scan::new(&path, options, &|_| ());
-    Ok(scan.run(&mut |_, _| Ok(()))?.found)
+    verify::verify_with(path, &of_avro(options))
 }
 
-/// Verifies files side by side. `on_file` gets each file's result, in the order of the files. `on_read`
-/// gets the number of bytes that were read since its last call, from any thread.
+/// Verifies files side by side, as [`verify::verify_files`](crate::verify::verify_files).
 ///
 /// # Errors
 /// As [`verify_with`]; if the caller cancels, after the results of the files that are complete.
@@ -142,23 +61,14 @@ pub fn verify_files(
     files: &[PathBuf],
     options: &VerifyOptions,
     on_read: impl Fn(u64) + Sync,
-    mut on_file: impl FnMut(Verified),
+    on_file: impl FnMut(Verified),
 ) -> Result<(), Error> {
-    options.records().check()?;
-    let large = Default::default();
-    let work = |path: &PathBuf| {
-        let path = local_path(path)?;
-        let scan = Scan::new(&path, options, &on_read).sharing(&large);
-        Ok(scan.run(&mut |_, _| Ok(()))?.found)
-    };
-    in_order(
-        files,
-        options.threads,
-        "atds-verify",
-        work,
-        |found: Result<_, Error>| {
-            on_file(found?);
-            Ok(())
-        },
-    )
+    verify::verify_files(files, &of_avro(options), on_read, on_file)
+}
+
+fn of_avro(options: &VerifyOptions) -> VerifyOptions {
+    VerifyOptions {
+        format: Some(FileFormat::Avro),
+        ..options.clone()
+    }
 }

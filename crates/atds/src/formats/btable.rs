@@ -6,6 +6,7 @@
 
 pub(crate) mod build;
 mod columns;
+pub(crate) mod rows;
 
 use std::sync::Arc;
 

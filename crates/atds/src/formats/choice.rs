@@ -62,10 +62,10 @@ pub(crate) struct Counts {
     pub(crate) blocks: Arc<[u64]>,
 }
 
-/// Number of bytes that tell a format. A pipe is not read further, as another program may still write it.
-const HEAD: u64 = 12;
-
 impl FileFormat {
+    /// Number of bytes that tell a format. A pipe is not read further, as another program may still write it.
+    pub(crate) const HEAD: u64 = 12;
+
     /// All formats.
     pub const ALL: &[FileFormat] = &[
         FileFormat::Avro,
@@ -87,7 +87,7 @@ impl FileFormat {
     }
 
     /// The name in sentences.
-    pub(crate) fn title(self) -> &'static str {
+    pub fn title(self) -> &'static str {
         match self {
             FileFormat::Avro => "Avro",
             #[cfg(feature = "btable")]
@@ -138,7 +138,7 @@ impl FileFormat {
     }
 
     /// The format that the first bytes of a file, unpacked, tell.
-    fn of_head(head: &[u8]) -> Option<FileFormat> {
+    pub(crate) fn of_head(head: &[u8]) -> Option<FileFormat> {
         let is_of = |format: &FileFormat| match format {
             FileFormat::Avro => head.starts_with(&avro_block::MAGIC),
             #[cfg(feature = "btable")]
@@ -158,7 +158,7 @@ impl FileFormat {
         let reading = reading.map_err(|error| Error::io(error, path))?;
         inputs.packed.note(path, reading.packing);
         let mut head = Vec::new();
-        let read = reading.reader.take(HEAD).read_to_end(&mut head);
+        let read = reading.reader.take(Self::HEAD).read_to_end(&mut head);
         // A file that cannot be read is an error when its turn comes.
         Ok(read.ok().and_then(|_| Self::of_head(&head)))
     }

@@ -1,6 +1,7 @@
 //! TFRecord files for the pipeline, by way of `atds-tfrecord`.
 
 pub(crate) mod build;
+pub(crate) mod records;
 
 use std::sync::Arc;
 

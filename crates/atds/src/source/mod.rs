@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use atds_format::ByteSource;
@@ -71,6 +72,17 @@ impl PackedFiles {
     }
 }
 
+/// Counts the bytes that are read.
+struct CountedReader(OnceReader, Arc<AtomicU64>);
+
+impl Read for CountedReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.0.read(buffer)?;
+        self.1.fetch_add(read as u64, Relaxed);
+        Ok(read)
+    }
+}
+
 /// The bytes of a file from its start on, unpacked.
 pub(crate) struct Reading {
     pub(crate) reader: Box<dyn Read + Send>,
@@ -80,8 +92,18 @@ pub(crate) struct Reading {
 impl Reading {
     /// Opens the file at `path`. An input that can be read only once gives up at `stop`.
     pub(crate) fn open(path: &Path, stop: &Stop) -> io::Result<Self> {
+        Self::open_counted(path, stop, &Arc::default())
+    }
+
+    /// As [`open`](Self::open). `read` counts the bytes of the file that are read, packed as they are.
+    pub(crate) fn open_counted(
+        path: &Path,
+        stop: &Stop,
+        read: &Arc<AtomicU64>,
+    ) -> io::Result<Self> {
         let (file, _) = open_input(path)?;
-        let mut reader = OnceReader::new(file, path, stop);
+        let reader = OnceReader::new(file, path, stop);
+        let mut reader = CountedReader(reader, read.clone());
         let mut head = Vec::with_capacity(HEAD);
         reader.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
         let packing = Packing::of_head(&head);

@@ -5,6 +5,8 @@ use std::fmt;
 use atds_features::words::{are, counted};
 use avro_block::{Found, SyncMarker};
 
+use crate::FileFormat;
+
 /// What has probably damaged a part of a file, as its bytes tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -73,8 +75,11 @@ pub enum Cause {
     Schema,
     /// The schema is read, but breaks the specification.
     Specification,
-    /// The file is no Avro file.
-    NotAvro,
+    /// The file is none of the format.
+    NotOfFormat {
+        /// The format that it was taken for.
+        format: FileFormat,
+    },
     /// A part is larger than a limit of this reader, or its codec is not compiled in: it is not checked.
     NotChecked,
     /// The system could not read the file.
@@ -102,7 +107,13 @@ impl Cause {
             Cause::Writer => "writer",
             Cause::Schema => "schema",
             Cause::Specification => "specification",
-            Cause::NotAvro => "not-avro",
+            Cause::NotOfFormat { format } => match format {
+                FileFormat::Avro => "not-avro",
+                #[cfg(feature = "btable")]
+                FileFormat::BTable => "not-btable",
+                #[cfg(feature = "tfrecord")]
+                FileFormat::TfRecord => "not-tfrecord",
+            },
             Cause::NotChecked => "not-checked",
             Cause::Unreadable => "unreadable",
         }
@@ -178,7 +189,13 @@ impl fmt::Display for Cause {
             Cause::Specification => {
                 "the program that wrote the schema does not keep to the specification"
             }
-            Cause::NotAvro => "the file is no Avro file",
+            Cause::NotOfFormat {
+                format: FileFormat::Avro,
+            } => "the file is no Avro file",
+            #[cfg(any(feature = "btable", feature = "tfrecord"))]
+            Cause::NotOfFormat { format } => {
+                return write!(f, "the file is no {} file", format.title());
+            }
             Cause::NotChecked => "no damage is known: this part was not checked",
             Cause::Unreadable => "the system could not read the file",
         };

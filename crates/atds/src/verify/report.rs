@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use avro_block::Codec;
 
 use super::Cause;
-use crate::Error;
 use crate::limits::MAX_DAMAGES;
 use crate::source::Packing;
 use crate::stats::Tolerated;
+use crate::{Error, FileFormat};
 
 /// What was found in a file.
 #[derive(Clone, Debug)]
@@ -16,18 +16,21 @@ use crate::stats::Tolerated;
 pub struct Verified {
     /// The file.
     pub path: PathBuf,
+    /// Its format.
+    pub format: FileFormat,
     /// The format that the whole file is packed with, if it is packed. Offsets and bytes of damage then
     /// count in the unpacked file.
     pub packing: Option<Packing>,
-    /// The codec; `None` if the header cannot be read.
+    /// The codec of an Avro file; `None` if the header cannot be read, and in other formats.
     pub codec: Option<Codec>,
     /// Size of the file in bytes; of a pipe, the bytes that were read.
     pub file_bytes: u64,
-    /// Number of blocks without damage.
+    /// Number of blocks without damage; 0 in formats that have no blocks.
     pub blocks: u64,
-    /// Number of records in them.
+    /// Number of records without damage.
     pub records: u64,
-    /// Bytes of these blocks' payloads, decompressed.
+    /// Bytes of the payloads of these blocks, decompressed; in other formats, of these records with what frames
+    /// them.
     pub decompressed_bytes: u64,
     /// All damage in the order of the file; the first [`MAX_DAMAGES`] of it.
     pub damages: Vec<Damage>,
@@ -47,7 +50,8 @@ pub struct Damage {
     pub cause: Cause,
     /// Offset in the file of the part's first byte.
     pub offset: u64,
-    /// Size of the part in bytes: all of a block, even if one of its records is damaged.
+    /// Size of the part in bytes: all of a block, even if one of its records is damaged; in formats without
+    /// blocks, the record.
     pub bytes: u64,
     /// Number of records in the part, if it is known.
     pub records: Option<u64>,
@@ -78,9 +82,10 @@ impl Lost {
 }
 
 impl Verified {
-    pub(super) fn new(path: PathBuf) -> Self {
+    pub(crate) fn new(path: PathBuf, format: FileFormat) -> Self {
         Verified {
             path,
+            format,
             packing: None,
             codec: None,
             file_bytes: 0,
@@ -98,7 +103,7 @@ impl Verified {
         self.lost.parts == 0
     }
 
-    pub(super) fn add(&mut self, damage: Damage) {
+    pub(crate) fn add(&mut self, damage: Damage) {
         self.lost.add(&Lost {
             parts: 1,
             bytes: damage.bytes,

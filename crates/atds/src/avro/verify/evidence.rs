@@ -5,8 +5,8 @@ use avro_block::{
 };
 use bytes::Bytes;
 
-use super::Cause;
 use super::block::BlockChecker;
+use crate::verify::Cause;
 
 /// Maximum number of a damaged part's bytes that are looked at.
 pub(super) const MOST_BYTES: usize = 4 << 20;
@@ -269,7 +269,7 @@ fn is_similar(expected: SyncMarker, found: SyncMarker) -> bool {
 
 /// The cause that `bytes` alone tell, with an offset in them. `at_fault` is the index of the byte that
 /// is known to be wrong.
-pub(super) fn of_bytes(bytes: &[u8], codec: Codec, at_fault: Option<usize>) -> Option<Cause> {
+pub(crate) fn of_bytes(bytes: &[u8], codec: Codec, at_fault: Option<usize>) -> Option<Cause> {
     let (at, zeros) = longest_zeros(bytes);
     let is_at_fault = at_fault.is_some_and(|fault| (at..=at + zeros).contains(&fault));
     let enough = match codec {

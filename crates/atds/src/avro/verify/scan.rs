@@ -1,7 +1,8 @@
 //! Reads a file from its start to its end, and goes on after damage.
 
+use std::cell::RefCell;
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -10,12 +11,12 @@ use avro_block::{Block, Codec, ErrorKind as ContainerError, Found, Header, MAGIC
 use super::block::BlockChecker;
 use super::evidence::{self, LineEnds, MOST_BYTES, Part};
 use super::taken::Taking;
-use super::{Cause, Damage, Verified, VerifyOptions};
 use crate::avro::file_blocks::{FileBlocks, in_file};
 use crate::avro::plans::{not_by_the_specification, parse_text};
 use crate::formats::avro::container;
 use crate::source::Reading;
-use crate::{Error, ErrorKind, avro};
+use crate::verify::{Cause, Damage, Verified, VerifyOptions};
+use crate::{Error, ErrorKind, FileFormat, avro};
 
 /// Bytes at the start of a file whose header is damaged, which tell the cause.
 const HEAD_BYTES: u64 = 64 << 10;
@@ -35,6 +36,8 @@ pub(crate) struct Scan<'a> {
     /// Gets the number of bytes read since its last call.
     on_read: &'a dyn Fn(u64),
     large: Option<&'a Mutex<()>>,
+    /// The file, if it was opened already.
+    opened: RefCell<Option<io::Result<Reading>>>,
 }
 
 /// What a file has.
@@ -57,7 +60,14 @@ impl<'a> Scan<'a> {
             options,
             on_read,
             large: None,
+            opened: RefCell::default(),
         }
+    }
+
+    /// Reads the file from what was opened: a pipe cannot be opened again.
+    pub(crate) fn opened(self, reading: io::Result<Reading>) -> Self {
+        self.opened.replace(Some(reading));
+        self
     }
 
     /// Shares the lock of large blocks with other files.
@@ -102,7 +112,8 @@ impl<'a> Scan<'a> {
             .is_some_and(|of| !of.is_file() && !of.is_dir());
         let size = metadata.filter(fs::Metadata::is_file);
         let mut pass = Pass::new(self, size.map_or(0, |of| of.len()));
-        let reading = Reading::open(self.path, &self.options.stop());
+        let opened = self.opened.take();
+        let reading = opened.unwrap_or_else(|| Reading::open(self.path, &self.options.stop()));
         let blocks = FileBlocks::new(self.path, reading, &self.options.records());
         let mut blocks = match blocks {
             Ok(blocks) => blocks,
@@ -219,7 +230,7 @@ struct Pass {
 
 impl Pass {
     fn new(scan: &Scan<'_>, file_bytes: u64) -> Self {
-        let mut found = Verified::new(scan.path.to_owned());
+        let mut found = Verified::new(scan.path.to_owned(), FileFormat::Avro);
         found.file_bytes = file_bytes;
         Pass {
             found,
@@ -448,7 +459,7 @@ impl Pass {
 
 /// What has probably damaged the packing of a file, by the message about it.
 #[cold]
-fn of_unpacking(message: &str) -> Cause {
+pub(crate) fn of_unpacking(message: &str) -> Cause {
     let says = |words: &[&str]| words.iter().any(|words| message.contains(words));
     if says(&["incomplete", "unexpected end", "eof", "whole buffer"]) {
         Cause::Cut { missing: 1 }
@@ -483,7 +494,9 @@ fn of_header(error: &Error, first: &[u8], size: u64) -> Cause {
                     bytes: size,
                 },
                 _ if equal + 1 >= MAGIC.len() => Cause::Overwritten,
-                _ => Cause::NotAvro,
+                _ => Cause::NotOfFormat {
+                    format: FileFormat::Avro,
+                },
             }
         }
         ContainerError::Empty => Cause::NeverWritten,

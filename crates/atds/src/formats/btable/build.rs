@@ -77,7 +77,7 @@ pub(crate) fn infer(files: &[PathBuf], inputs: &OnceInputs) -> Result<Inferred, 
     Ok(found)
 }
 
-fn inferred(labels: &[String]) -> Vec<Feature> {
+pub(crate) fn inferred(labels: &[String]) -> Vec<Feature> {
     let shape = labels.len() as i64;
     vec![Feature::sparse("x", &[shape], DType::Float64).at("@")]
 }
