@@ -127,7 +127,7 @@ fn flags_of_others(message: &str, subcommand: &str) -> String {
 
 impl From<atds::Error> for Failure {
     fn from(error: atds::Error) -> Self {
-        match error.kind {
+        match &error.kind {
             ErrorKind::Option { .. }
             | ErrorKind::Split(_)
             | ErrorKind::Pattern(_)
@@ -138,6 +138,7 @@ impl From<atds::Error> for Failure {
             | ErrorKind::Feature(_)
             | ErrorKind::Features(_)
             | ErrorKind::MemoryLimit { .. } => Failure::Usage(error.into()),
+            ErrorKind::Convert(kind) if kind.is_of_options() => Failure::Usage(error.into()),
             _ => Failure::Data(error.into()),
         }
     }

@@ -79,8 +79,14 @@ pub(crate) fn record_shape(path: &Path, mean_length: f64) -> Result<RecordShape,
 
 /// The reader schema in a file, or in standard input for `-`.
 pub(crate) fn reader_schema(path: &Path) -> Result<Schema, Failure> {
-    let text = text(path).map_err(|error| usage("reader schema", path, &error))?;
-    Schema::parse(&text).map_err(|error| usage("reader schema", path, &error))
+    Ok(schema("reader schema", path)?.0)
+}
+
+/// A schema in a file, or in standard input for `-`, and its text; `what` it is, for errors.
+pub(crate) fn schema(what: &str, path: &Path) -> Result<(Schema, String), Failure> {
+    let text = text(path).map_err(|error| usage(what, path, &error))?;
+    let schema = Schema::parse(&text).map_err(|error| usage(what, path, &error))?;
+    Ok((schema, text))
 }
 
 fn usage(what: &str, path: &Path, error: &dyn Display) -> Failure {

@@ -11,6 +11,7 @@
 mod allocator;
 mod bench;
 mod completions;
+mod convert;
 mod damage;
 mod demo;
 mod example;
@@ -71,6 +72,7 @@ enum Command {
     Bench(Box<bench::Args>),
     Verify(verify::Args),
     Repair(repair::Args),
+    Convert(convert::Args),
     Index(index::Args),
     ShuffleReport(shuffle_report::Args),
     Completions(completions::Args),
@@ -137,6 +139,7 @@ impl Command {
             Command::Bench(_) => "bench",
             Command::Verify(_) => "verify",
             Command::Repair(_) => "repair",
+            Command::Convert(_) => "convert",
             Command::Index(_) => "index",
             Command::ShuffleReport(_) => "shuffle-report",
             Command::Completions(_) => "completions",
@@ -155,6 +158,7 @@ fn run(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Bench(args) => bench::run(args, &waits, out),
         Command::Verify(args) => verify::run(args, out),
         Command::Repair(args) => repair::run(args, out),
+        Command::Convert(args) => convert::run(args, out),
         Command::Index(args) => index::run(args, out),
         Command::ShuffleReport(args) => shuffle_report::run(args, &waits, out),
         Command::Completions(args) => completions::run(args, out),

@@ -27,7 +27,7 @@ pub(crate) struct Args {
 }
 
 /// The subcommands that have a page.
-const SUBCOMMANDS: [&str; 11] = [
+const SUBCOMMANDS: [&str; 12] = [
     "demo",
     "generate",
     "inspect",
@@ -35,6 +35,7 @@ const SUBCOMMANDS: [&str; 11] = [
     "bench",
     "verify",
     "repair",
+    "convert",
     "index",
     "shuffle-report",
     "completions",

@@ -155,6 +155,10 @@ pub enum ErrorKind {
     #[cfg(feature = "btable")]
     #[error("{0}")]
     BTable(Box<crate::btable::ErrorKind>),
+    /// The error of a conversion of files.
+    #[cfg(any(feature = "btable", feature = "tfrecord"))]
+    #[error("{0}")]
+    Convert(Box<crate::convert::ConvertError>),
     /// The error of another format, or of a source of bytes.
     #[error("{0}")]
     Format(Arc<dyn StdError + Send + Sync>),

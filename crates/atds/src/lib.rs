@@ -13,6 +13,7 @@
 //! | [`write`](mod@write) | new files of Avro and TFRecord, record by record |
 //! | [`records`] | the records of a file of any format, as JSON |
 //! | [`inspect`](mod@inspect), [`verify`](mod@verify) | the contents of a file of any format; damage, its places and probable causes |
+//! | [`convert`](mod@convert) | files of one format written as another |
 //! | [`index`] | the record counts of files, counted once for many processes |
 //! | [`files`] | lookup of files, and explanations if none are found |
 //! | [`error`] | the errors by kind and place |
@@ -28,6 +29,8 @@ mod batches;
 #[cfg(feature = "btable")]
 pub mod btable;
 mod builder;
+#[cfg(any(feature = "btable", feature = "tfrecord"))]
+pub mod convert;
 pub mod damage;
 mod dataset;
 pub mod error;

@@ -148,7 +148,7 @@ fn field_len(len: usize) -> usize {
     1 + bits.div_ceil(7) as usize
 }
 
-fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use crate::decode::{DecodeErrorKind, Fault, Kind, List, Message};
+use crate::encode::{ExampleEncoder, put_varint};
 use crate::wire::{Cursor, WireType};
 
 /// The values of a key, or of a step of a feature list.
@@ -89,17 +90,20 @@ impl Example {
 
     /// Appends the encoded message: numbers packed, keys in their order here.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        let (mut map, mut value) = (Vec::new(), Vec::new());
+        let mut features = ExampleEncoder::new();
         for (key, values) in &self.features {
-            value.clear();
-            encode_feature(values, &mut value);
-            encode_entry(key, &value, &mut map);
+            match values {
+                FeatureValues::Bytes(values) => features.bytes_list(key, values),
+                FeatureValues::Float(values) => features.float_list(key, values.iter().copied()),
+                FeatureValues::Int64(values) => features.int64_list(key, values.iter().copied()),
+            }
         }
-        write_field(1, &map, out);
+        // The context of a `SequenceExample` is the same field.
+        features.take_into(out);
         let Some(lists) = &self.feature_lists else {
             return;
         };
-        map.clear();
+        let (mut map, mut value) = (Vec::new(), Vec::new());
         for (key, steps) in lists {
             let mut list = Vec::new();
             for step in steps {
@@ -109,7 +113,10 @@ impl Example {
                 }
                 write_field(1, &value, &mut list);
             }
-            encode_entry(key, &list, &mut map);
+            let mut entry = Vec::with_capacity(key.len() + list.len() + 12);
+            write_field(1, key.as_bytes(), &mut entry);
+            write_field(2, &list, &mut entry);
+            write_field(1, &entry, &mut map);
         }
         write_field(2, &map, out);
     }
@@ -143,10 +150,13 @@ fn parse(record: &[u8]) -> Result<Example, Fault> {
     Ok(example)
 }
 
+/// The keys of a map with their encoded values.
+type Entries = Vec<(String, Vec<u8>)>;
+
 /// The entries of the map in field `number` of a record, each key once: its last value. `None` if the
 /// record does not have the field.
-fn map_of(record: &[u8], number: u32) -> Result<Option<Vec<(String, Vec<u8>)>>, Fault> {
-    let mut entries: Option<Vec<(String, Vec<u8>)>> = None;
+fn map_of(record: &[u8], number: u32) -> Result<Option<Entries>, Fault> {
+    let mut entries: Option<Entries> = None;
     let mut places = HashMap::new();
     fields(record, |found, map| {
         if found != number {
@@ -247,13 +257,6 @@ fn fields<'a>(
     Ok(())
 }
 
-fn encode_entry(key: &str, value: &[u8], map: &mut Vec<u8>) {
-    let mut entry = Vec::with_capacity(key.len() + value.len() + 12);
-    write_field(1, key.as_bytes(), &mut entry);
-    write_field(2, value, &mut entry);
-    write_field(1, &entry, map);
-}
-
 fn encode_feature(values: &FeatureValues, out: &mut Vec<u8>) {
     let (mut list, mut packed) = (Vec::new(), Vec::new());
     let number = match values {
@@ -270,7 +273,7 @@ fn encode_feature(values: &FeatureValues, out: &mut Vec<u8>) {
         FeatureValues::Int64(values) => {
             values
                 .iter()
-                .for_each(|value| write_varint(*value as u64, &mut packed));
+                .for_each(|value| put_varint(&mut packed, *value as u64));
             3
         }
     };
@@ -282,15 +285,7 @@ fn encode_feature(values: &FeatureValues, out: &mut Vec<u8>) {
 
 /// Appends a field with a length.
 fn write_field(number: u64, bytes: &[u8], out: &mut Vec<u8>) {
-    write_varint(number << 3 | 2, out);
-    write_varint(bytes.len() as u64, out);
+    put_varint(out, number << 3 | 2);
+    put_varint(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
-}
-
-fn write_varint(mut value: u64, out: &mut Vec<u8>) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
 }

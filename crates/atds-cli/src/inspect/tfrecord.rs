@@ -83,7 +83,7 @@ pub(super) fn print(found: &TfRecordInspection, out: &mut dyn Write) -> io::Resu
         let seen = seen.rsplit_once("': ").map_or(&**seen, |(_, seen)| seen);
         writeln!(
             out,
-            "    {name:<width$}  {form:<16}{dtype:<9}{}",
+            "    {name:<width$}  {form:<18}{dtype:<9}{}",
             printable(seen)
         )?;
     }

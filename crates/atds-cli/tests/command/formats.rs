@@ -170,8 +170,8 @@ fn inspect_tells_what_a_tfrecord_file_has() {
         "  records       1,001\n",
         "  message       Example\n",
         "  features of 1,001 records\n",
-        "    id    dense []        int64    1 int64 value in each of 1001 records\n",
-        "    pair  dense [2]       float32  2 float values in each of 1001 records\n",
+        "    id    dense []          int64    1 int64 value in each of 1001 records\n",
+        "    pair  dense [2]         float32  2 float values in each of 1001 records\n",
     ] {
         assert!(shown.contains(expected), "{expected} in {shown}");
     }

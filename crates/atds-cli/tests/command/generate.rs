@@ -182,3 +182,55 @@ fn leaves_no_older_file_among_the_new_ones() {
     let expected = "would stay beside the new files: remove it or choose another folder";
     assert_eq!(message, format!("{older} {expected}"));
 }
+
+#[test]
+fn other_formats_have_the_same_records() {
+    let options = [
+        "--records",
+        "50",
+        "--files",
+        "2",
+        "--preset",
+        "wide",
+        "--seed",
+        "3",
+    ];
+    let avro = Generated::new(&options);
+    let dir = avro.dir.path().join("other");
+    let dir = dir.to_str().unwrap();
+    let make = |format: &str| {
+        let args = [
+            &["generate", dir, "--format", format, "--json"],
+            &options[..],
+        ]
+        .concat();
+        atds(&args)
+    };
+    let made = make("tfrecord").json();
+    assert_eq!((&made["files"], &made["records"]), (&json!(2), &json!(50)));
+    let losses = made["losses"].as_array().unwrap().iter();
+    assert!(losses.clone().count() > 0);
+    assert!(losses.clone().all(|loss| loss["kind"] == "rounded"));
+    let second = format!("{dir}/part-00001.tfrecord");
+    let records = atds(&["head", "-n", "1", &second]).json();
+    let expected = atds(&["head", "-n", "1", &avro.file(1)]).json();
+    for field in ["int_3", "long_0", "float_7"] {
+        assert_eq!(records[field], json!([expected[field]]), "{field}");
+    }
+    assert_eq!(records["bytes_1"], json!([expected["bytes_1"]]));
+    // The same bytes again, and no other format beside them.
+    let before = std::fs::read(&second).unwrap();
+    make("tfrecord").json();
+    assert_eq!(std::fs::read(&second).unwrap(), before);
+    let error = make("btable").fails_with(1);
+    assert!(error.contains("the folder has other files"), "{error}");
+    assert_eq!(std::fs::read_dir(dir).unwrap().count(), 2);
+    std::fs::remove_dir_all(dir).unwrap();
+    make("btable").json();
+    let table = format!("{dir}/part-00000.btable");
+    let found = atds(&["inspect", "--json", &table]).json();
+    assert_eq!(
+        (&found["records"], &found["columns"]),
+        (&json!(25), &json!(150))
+    );
+}

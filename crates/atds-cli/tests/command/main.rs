@@ -5,6 +5,7 @@
 mod bench;
 #[cfg(target_os = "linux")]
 mod cgroup;
+mod convert;
 mod data;
 mod demo;
 mod escapes;
@@ -33,7 +34,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// The subcommands.
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "demo",
     "generate",
     "inspect",
@@ -41,6 +42,7 @@ const COMMANDS: [&str; 11] = [
     "bench",
     "verify",
     "repair",
+    "convert",
     "index",
     "shuffle-report",
     "completions",
