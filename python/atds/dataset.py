@@ -122,6 +122,8 @@ class Dataset:
         given = None if features is None else parse_features(features)
         self._is_inferred = given is None
         self._inputs = look_up(filenames, recursive, self._config["format"])
+        if features is not None:
+            given = parse_features(features, self._inputs.format)
         self._skipped_files: list[str] = []
         if self._config["on_error"] == "skip_file":
             self._leave_out_files(None if given is None else to_json(given))

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from atds._feature_values import text
 from atds.errors import FeatureError
@@ -23,8 +23,9 @@ from atds.features import (
 _LOG = logging.getLogger("atds")
 
 
-def parse_features(features: Any) -> dict[str, Feature]:
-    """Features by name as features of this package; TensorFlow's are converted.
+def parse_features(features: Any, format: Callable[[], str] | None = None) -> dict[str, Feature]:
+    """Features by name as features of this package; TensorFlow's are converted. ``format`` tells the
+    format of the files, on which their meaning depends.
 
     Raises:
         FeatureError: The value is not a dict of features by name, or is empty.
@@ -38,7 +39,10 @@ def parse_features(features: Any) -> dict[str, Feature]:
         raise FeatureError(
             "features is empty: name at least one, or leave it out to have them inferred"
         )
-    return {_name(name): _feature(name, feature) for name, feature in features.items()}
+    is_foreign = not all(isinstance(feature, Feature) for feature in features.values())
+    of_examples = is_foreign and format is not None and format() == "tfrecord"
+    foreign = _FOREIGN | _OF_EXAMPLES if of_examples else _FOREIGN
+    return {_name(name): _feature(name, feature, foreign) for name, feature in features.items()}
 
 
 def to_json(features: Mapping[str, Feature]) -> str:
@@ -168,12 +172,12 @@ def _name(name: Any) -> str:
     return text("a feature's name", name)
 
 
-def _feature(name: str, feature: Any) -> Feature:
+def _feature(name: str, feature: Any, foreign: _Foreign) -> Feature:
     if isinstance(feature, Feature):
         return feature
     # TensorFlow's features, and those of tensorflow-io, are known by their names and have the
     # same attributes in every version.
-    make = _FOREIGN.get(type(feature).__name__)
+    make = foreign.get(type(feature).__name__)
     if make is None:
         raise FeatureError(
             f"feature '{name}' is {_kind(feature)}: give one such as atds.DenseFeature([], 'int32')"
@@ -199,13 +203,48 @@ def _sparse(feature: Any) -> Feature:
 def _ragged(feature: Any) -> Feature:
     if feature.partitions:
         raise FeatureError(
-            "partitions= is not supported: Avro nests lists instead. Give "
-            "atds.VarLenFeature(dtype, rank=2, layout='ragged')"
+            "partitions= is not supported: Avro and the feature lists of a SequenceExample nest "
+            "lists instead. Give atds.VarLenFeature(dtype, rank=2, layout='ragged')"
         )
     return VarLenFeature(feature.dtype, layout="ragged", expression=feature.value_key)
 
 
-_FOREIGN: dict[str, Callable[[Any], Feature]] = {
+def _sequence_of_example(feature: Any) -> Feature:
+    # TensorFlow's shape is that of a step.
+    shape = [None, *feature.shape]
+    return FixedLenSequenceFeature(
+        shape, feature.dtype, feature.allow_missing, feature.default_value
+    )
+
+
+def _sparse_of_example(feature: Any) -> Feature:
+    if hasattr(feature, "shape"):
+        return _sparse(feature)
+    keys = feature.index_key
+    keys = [keys] if isinstance(keys, str) else keys
+    return SparseFeature(
+        index_key=[f"@{_quoted(key)}" for key in keys],
+        value_key=f"@{_quoted(feature.value_key)}",
+        dtype=feature.dtype,
+        size=feature.size,
+        already_sorted=feature.already_sorted,
+    )
+
+
+def _ragged_of_example(feature: Any) -> Feature:
+    expression = None if feature.value_key is None else _quoted(feature.value_key)
+    # Of a feature list, the rank is 2.
+    return dataclasses.replace(_ragged(feature), rank=None, expression=expression)
+
+
+def _quoted(key: str) -> str:
+    """A key as an expression."""
+    return "'" + key.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+_Foreign: TypeAlias = dict[str, Callable[[Any], Feature]]
+
+_FOREIGN: _Foreign = {
     "FixedLenFeature": lambda f: FixedLenFeature(f.shape, f.dtype, f.default_value),
     "FixedLenSequenceFeature": lambda f: FixedLenSequenceFeature(
         f.shape, f.dtype, f.allow_missing, f.default_value
@@ -216,6 +255,13 @@ _FOREIGN: dict[str, Callable[[Any], Feature]] = {
     "SparseFeature": _sparse,
     "DenseFeature": lambda f: DenseFeature(f.shape, f.dtype),
     "VarlenFeature": lambda f: VarlenFeature(f.shape, f.dtype),
+}
+
+#: Features whose names are keys, of `tf.io.parse_example`.
+_OF_EXAMPLES: _Foreign = {
+    "FixedLenSequenceFeature": _sequence_of_example,
+    "RaggedFeature": _ragged_of_example,
+    "SparseFeature": _sparse_of_example,
 }
 
 

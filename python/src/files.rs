@@ -58,6 +58,13 @@ impl Files {
         self.files.is_here()
     }
 
+    /// The name of the files' format.
+    fn format(&self, py: Python<'_>) -> PyResult<&'static str> {
+        let files = self.get(py)?.clone();
+        let format = self.wait(py, move || files.told_format())?.or_raise(py)?;
+        Ok(format.name())
+    }
+
     /// The paths of all files.
     fn paths(&self) -> Vec<OsString> {
         self.paths.iter().cloned().map(Into::into).collect()

@@ -162,7 +162,7 @@ class Dataset(IterableDataset[Batch]):
             kept = without_strings(inferred.features, "PyTorch")
             self._dataset = inferred._with_features(torch_features(kept, sparse))
         else:
-            self._dataset = dataset(torch_features(parse_features(features), sparse))
+            self._dataset = dataset(torch_features(parse_features(features, found.format), sparse))
         self._dataset._seed_is_given = self._seed_is_given
         self._rank = ranks.given(rank, world_size)
         self._uneven = check_uneven(uneven)

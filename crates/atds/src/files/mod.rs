@@ -121,6 +121,15 @@ impl Files {
         Ok(self.inputs.paths())
     }
 
+    /// The format of these files: the one that was chosen, or else what names or first bytes tell.
+    ///
+    /// # Errors
+    /// As [`resolve`](Files::resolve); the names of the files tell two formats, or the first file cannot be
+    /// opened.
+    pub fn told_format(&self) -> Result<FileFormat, Error> {
+        self.format_of(&self.look_up()?)
+    }
+
     /// The format of the files that were looked up: the one that was chosen, or that of the files.
     ///
     /// # Errors
