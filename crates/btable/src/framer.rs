@@ -4,7 +4,7 @@ use bytes::{Buf, Bytes, BytesMut};
 
 use crate::error::{Error, ErrorKind};
 use crate::header::{Header, START};
-use crate::limits::{BLOCK_BYTES, Limits};
+use crate::limits::{BLOCK_BYTES, LAST_ROW_BYTES, Limits};
 use crate::row::{CELL, COUNT, Rows, count_of};
 
 /// Splits the bytes of a table into its header and blocks of rows. The bytes are pushed in pieces of any
@@ -153,7 +153,12 @@ impl Framer {
     /// changes nothing.
     pub fn push(&mut self, piece: Bytes) {
         if !piece.is_empty() {
-            self.held.extend_from_slice(&self.piece);
+            if !self.piece.is_empty() {
+                // What is held becomes a block, whose memory is taken at once: growing copies it again.
+                let block = self.block_bytes.saturating_add(LAST_ROW_BYTES);
+                self.held.reserve(block.min(self.piece.len() + piece.len()));
+                self.held.extend_from_slice(&self.piece);
+            }
             self.piece = piece;
         }
     }

@@ -23,3 +23,7 @@ pub(crate) const BUFFER_BYTES: usize = 256 << 10;
 
 /// Size at which a block of rows ends by default: a hundred rows of the size that the format was made for.
 pub(crate) const BLOCK_BYTES: usize = 64 << 10;
+
+/// Memory that is taken for a block's last row, which goes beyond the size at which the block ends: enough
+/// for the rows that the format was made for.
+pub(crate) const LAST_ROW_BYTES: usize = 8 << 10;

@@ -66,6 +66,18 @@ impl<'a> Row<'a> {
         Cells(self.cells.iter())
     }
 
+    /// The columns of the cells, ascending. Faster than [`iter`](Self::iter) where the values are not needed.
+    #[inline]
+    pub fn columns(&self) -> impl DoubleEndedIterator<Item = u32> + ExactSizeIterator + use<'a> {
+        self.cells.iter().map(|cell| column(cell) as u32)
+    }
+
+    /// The values of the cells, in the order of their columns.
+    #[inline]
+    pub fn values(&self) -> impl DoubleEndedIterator<Item = f64> + ExactSizeIterator + use<'a> {
+        self.cells.iter().map(value)
+    }
+
     /// The value of the cell in `column`, if the row has one.
     pub fn cell(&self, column: u32) -> Option<f64> {
         let cells = self.cells;

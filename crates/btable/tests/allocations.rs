@@ -64,7 +64,8 @@ fn rows_allocate_nothing() {
     let before = allocations();
     let mut sum = 0.0;
     while let Some(row) = table.next_row().unwrap() {
-        sum += row.iter().map(|(_, value)| value).sum::<f64>();
+        assert!(row.columns().zip(row.values()).eq(row));
+        sum += row.values().sum::<f64>();
     }
     assert_eq!(allocations() - before, 0);
     assert_eq!(sum, ROWS as f64 * 1225.0);

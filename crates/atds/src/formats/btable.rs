@@ -337,8 +337,8 @@ impl Output {
     ) {
         if let Columns::All { .. } = self.columns {
             let to = values.append(row.len()).iter_mut();
-            to.zip(row)
-                .for_each(|(to, (_, value))| *to = convert(value));
+            to.zip(row.values())
+                .for_each(|(to, value)| *to = convert(value));
         } else {
             self.columns
                 .each(row, |_, value| values.push(convert(value)));
@@ -349,9 +349,9 @@ impl Output {
     fn extend_coo(&self, row: Row<'_>, batch_row: i64, indices: &mut Buffer<i64>) -> Option<i64> {
         if let Columns::All { .. } = self.columns {
             let (pairs, _) = indices.append(2 * row.len()).as_chunks_mut();
-            let pairs = pairs.iter_mut().zip(row);
-            pairs.for_each(|(to, (column, _))| *to = [batch_row, column.into()]);
-            return row.iter().next_back().map(|(column, _)| column.into());
+            let pairs = pairs.iter_mut().zip(row.columns());
+            pairs.for_each(|(to, column)| *to = [batch_row, column.into()]);
+            return row.columns().next_back().map(i64::from);
         }
         let mut last = None;
         self.columns.each(row, |number, _| {
@@ -365,9 +365,9 @@ impl Output {
     fn extend_ragged(&self, row: Row<'_>, indices: &mut Buffer<i64>) -> Option<i64> {
         if let Columns::All { .. } = self.columns {
             let to = indices.append(row.len()).iter_mut();
-            to.zip(row)
-                .for_each(|(to, (column, _))| *to = column.into());
-            return row.iter().next_back().map(|(column, _)| column.into());
+            to.zip(row.columns())
+                .for_each(|(to, column)| *to = column.into());
+            return row.columns().next_back().map(i64::from);
         }
         let mut last = None;
         self.columns.each(row, |number, _| {
