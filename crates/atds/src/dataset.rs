@@ -510,7 +510,8 @@ impl Dataset {
         lock(&self.settings.file_prints).is_some()
     }
 
-    /// Number of records of each block of each file, in file order. The files are framed for them once for
+    /// Number of records of each block of each file, in file order, of those in the
+    /// [split](crate::DatasetBuilder::split). The files are framed for them once for
     /// a data set, which reads a few bytes of each block, and all of a packed file.
     ///
     /// # Errors

@@ -12,6 +12,7 @@ use proptest::sample::select;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use super::slices::slice;
+use super::splits::split_of;
 use super::suite::{FileRows, Outcome, Suite, all, ensure, name, rows};
 use crate::{InMemory, Late, LateOptions};
 
@@ -97,6 +98,8 @@ struct Case {
     memory: Option<u64>,
     /// The records that are read, as parts of all in 1/1000.
     slice: Option<Range<u64>>,
+    /// The split that is read unless a slice is, as hashes in 1/1000 of all, and whether it is one of blocks.
+    split: Option<(Range<u64>, bool)>,
     epochs: u64,
     /// For each number of threads, the sizes of ops and of pieces.
     ops: [(Option<u64>, Option<u64>); THREADS.len()],
@@ -169,10 +172,11 @@ fn cases(memory: impl Strategy<Value = Option<u64>>) -> impl Strategy<Value = Ca
     );
     let ops = [ops.clone(), ops.clone(), ops.clone(), ops];
     let part = (0..=1000_u64, 0..=1000_u64).prop_map(|(a, b)| a.min(b)..a.max(b));
-    let slice = proptest::option::weighted(0.2, part);
-    let read = (slice, 1..4_u64, memory);
+    let slice = proptest::option::weighted(0.2, part.clone());
+    let split = proptest::option::weighted(0.3, (part, any::<bool>()));
+    let read = (slice, split, 1..4_u64, memory);
     ((files, long_row, damaged), source, options(), read, ops).prop_map(
-        |((files, long_row, damaged), source, options, (slice, epochs, memory), ops)| Case {
+        |((files, long_row, damaged), source, options, (slice, split, epochs, memory), ops)| Case {
             files,
             long_row,
             options,
@@ -180,6 +184,7 @@ fn cases(memory: impl Strategy<Value = Option<u64>>) -> impl Strategy<Value = Ca
             source,
             memory,
             slice,
+            split,
             epochs,
             ops,
         },
@@ -229,6 +234,12 @@ impl Case {
         options.slice = self.slice.as_ref().map(|part| {
             let at = |place: u64| records * place / 1000;
             slice(&written, at(part.start)..at(part.end))
+        });
+        let split = self.split.as_ref().filter(|_| options.slice.is_none());
+        options.split = split.map(|(part, by_block)| {
+            let at = |place: u64| (u128::from(place) << 64) / 1000;
+            let hashes = at(part.start)..at(part.end);
+            Arc::new(split_of(hashes, *by_block, written.len()))
         });
         let bytes = self.bytes(suite, &written);
         let longest = bytes.iter().map(Vec::len).max().unwrap_or(0);

@@ -1,5 +1,6 @@
 //! Splits: which records are read, by a hash of their places.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use atds_pipeline::{Options, Slice, Split};
@@ -53,16 +54,18 @@ pub(super) fn three_splits(random: &mut Random, files: usize) -> [Arc<Split>; 3]
     let mut ends = [0, 0].map(|_| all / 100 * random.below(100) as u128);
     ends.sort_unstable();
     let by_block = random.below(2) == 0;
-    let keys: Arc<[u64]> = (0..files)
-        .map(|i| Split::file_key(name(i).as_bytes()))
-        .collect();
-    [0..ends[0], ends[0]..ends[1], ends[1]..all].map(|hashes| {
-        Arc::new(Split {
-            hashes,
-            by_block,
-            file_keys: keys.clone(),
-        })
-    })
+    [0..ends[0], ends[0]..ends[1], ends[1]..all]
+        .map(|hashes| Arc::new(split_of(hashes, by_block, files)))
+}
+
+/// A split of files that are named as in [`name`].
+pub(super) fn split_of(hashes: Range<u128>, by_block: bool, files: usize) -> Split {
+    let keys = (0..files).map(|i| Split::file_key(name(i).as_bytes()));
+    Split {
+        hashes,
+        by_block,
+        file_keys: keys.collect(),
+    }
 }
 
 /// The rows of each file that are in a split, and the number of records in blocks that have some.
