@@ -200,7 +200,7 @@ def _sparse(feature: Any) -> Feature:
     )
 
 
-def _ragged(feature: Any) -> Feature:
+def _ragged(feature: Any) -> VarLenFeature:
     if feature.partitions:
         raise FeatureError(
             "partitions= is not supported: Avro and the feature lists of a SequenceExample nest "
