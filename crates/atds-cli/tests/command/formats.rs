@@ -342,6 +342,9 @@ fn verify_finds_damage_of_tfrecord_files() {
         (&tolerated["records"], &tolerated["bad_checksums"]),
         (&json!(100), &json!(1))
     );
+    let head = atds(&["head", "-n", "200", "--tolerate", "checksum", &bad]);
+    assert_eq!((head.code, head.out.lines().count()), (0, 100));
+    assert!(head.err.contains("passed over: 1 "), "{}", head.err);
 
     // A part of zeros, as after a crash.
     let mut zeros = bytes.clone();

@@ -10,6 +10,13 @@ use super::ConvertError;
 use crate::interface::printable;
 use crate::{Error, FileFormat};
 
+/// Maximum number of fields, times kinds, whose losses are counted apart: the keys that a schema lacks may be
+/// any number.
+const MAX_LOSSES: usize = 1 << 16;
+
+/// The name under which losses of all other fields are counted.
+const OTHERS: &str = "(others)";
+
 /// What has no place in a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -83,7 +90,7 @@ impl LossKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Loss {
-    /// The field.
+    /// The field; `(others)` for fields beyond the first 65,536.
     pub field: String,
     /// What the values were.
     pub kind: LossKind,
@@ -156,9 +163,11 @@ impl Losses {
             let (value, to) = (value(), self.to);
             return Err(self.error(field, ConvertError::NoPlace { kind, value, to }));
         }
-        // Fields and kinds are those of a schema, or of keys that are limited.
-        let found = self.found.entry((field.to_owned(), kind));
-        found.or_insert((0, self.record)).0 += 1;
+        let mut name = (field.to_owned(), kind);
+        if self.found.len() >= MAX_LOSSES && !self.found.contains_key(&name) {
+            name.0 = OTHERS.to_owned();
+        }
+        self.found.entry(name).or_insert((0, self.record)).0 += 1;
         Ok(())
     }
 

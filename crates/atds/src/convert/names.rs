@@ -70,7 +70,7 @@ impl Table {
     pub(super) fn record(&self) -> &Record {
         match self.schema.node(self.schema.root()) {
             Node::Record(record) => record,
-            _ => unreachable!("`new` has checked it"),
+            _ => unreachable!("a table has records"),
         }
     }
 }

@@ -258,11 +258,11 @@ fn feature_list(
         return missing(schema, ty, null).map_err(|error| at(losses, error));
     };
     let &Node::Array(step) = schema.node(ty) else {
-        unreachable!("`is_list` has checked it");
+        unreachable!("feature lists are arrays of arrays");
     };
     let (step_branch, step_type, step_null) = branches(schema, step);
     let &Node::Array(items) = schema.node(step_type) else {
-        unreachable!("`is_list` has checked it");
+        unreachable!("feature lists are arrays of arrays");
     };
     let mut values = Vec::with_capacity(steps.len());
     for step in steps {

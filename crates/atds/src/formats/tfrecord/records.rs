@@ -26,6 +26,8 @@ pub(crate) struct RawRecords {
     /// Number of records that were read.
     pub(crate) read: u64,
     pub(crate) tolerated: Tolerated,
+    /// Whether they were logged.
+    is_told: bool,
 }
 
 /// A record.
@@ -49,6 +51,7 @@ impl RawRecords {
             at: 0,
             read: 0,
             tolerated: Tolerated::default(),
+            is_told: false,
         })
     }
 
@@ -66,7 +69,10 @@ impl RawRecords {
             match self.framer.next() {
                 Ok(Frame::Block(block)) => (self.block, self.at) = (Some(block), 0),
                 Ok(Frame::NeedMore(_)) => self.push()?,
-                Ok(Frame::End) => return Ok(None),
+                Ok(Frame::End) => {
+                    self.tell();
+                    return Ok(None);
+                }
                 Ok(_) => {}
                 Err(error) => return Err(self.error(error.kind, error.offset, error.record)),
             }
@@ -89,6 +95,13 @@ impl RawRecords {
             offset,
             data,
         }))
+    }
+
+    /// Logs the tolerated faults, once, at the end of the file.
+    fn tell(&mut self) {
+        if !std::mem::replace(&mut self.is_told, true) && !self.tolerated.is_empty() {
+            log::warn!("{}: passed over: {}", self.path.display(), self.tolerated);
+        }
     }
 
     /// The message that a record is.
