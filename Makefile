@@ -62,7 +62,7 @@ scaling: ## Measure how many cores the pipeline can use (PART=sleeping, on any m
 scaling-folder: ## Pack the part `cores` of `make scaling` into target/scaling, to run without a compiler
 	@benches/scaling/scaling.sh folder
 
-bench-peers: ## Compare with other readers of Avro (needs Python 3.11; ARGS="--help", "--quick" or "--write")
+bench-peers: ## Compare with other readers of Avro, TFRecord and BTable (needs Python 3.11; ARGS="--help", "--quick" or "--write")
 	@benches/peers/run.sh $(ARGS)
 
 fmt: ## Format all Rust and Python code

@@ -34,7 +34,7 @@ def main() -> None:
 
 def make_bench(options: argparse.Namespace, folder: Path) -> Bench:
     """The systems, data and effort of the command line."""
-    atds, handwritten, rust_peers, frames_python, torch_python = options.programs
+    atds, handwritten, rust_peers, frames_python, torch_python, formats_python = options.programs
     # The Pythons are not resolved, so that they stay in their virtual environments.
     python = Path(sys.executable)
     programs = Programs(
@@ -43,6 +43,7 @@ def make_bench(options: argparse.Namespace, folder: Path) -> Bench:
         rust_peers.resolve(),
         frames_python,
         torch_python,
+        formats_python,
         python,
     )
     effort = Effort(rounds=2, epochs=2) if options.quick else Effort(rounds=5, epochs=20)
@@ -83,7 +84,7 @@ def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="peers", description=__doc__)
     add = parser.add_argument
     # Absolute paths of the programs that run.sh has built and installed.
-    add("programs", nargs=5, type=Path, help=argparse.SUPPRESS)
+    add("programs", nargs=6, type=Path, help=argparse.SUPPRESS)
     add("--only", nargs="+", choices=SECTIONS, help="parts of it")
     add("--codecs", nargs="+", choices=CODECS, default=CODECS)
     add("--threads", nargs="+", type=positive, default=thread_counts())

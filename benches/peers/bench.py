@@ -1,6 +1,9 @@
 """The context of a comparison, shared by its sections."""
 
+import json
 import os
+import shutil
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,7 +11,34 @@ from pathlib import Path
 
 from .data import Data
 from .measure import Effort
-from .systems import Atds, System, Worker
+from .systems import ENVIRONMENT, Atds, System, Worker
+
+# For each task with a sparse table: the libraries, and the epochs of a turn.
+TABLES = {
+    "read": {
+        "atds.btable.read": 20,
+        "scipy load_npz": 20,
+        "scipy load_npz, compressed": 2,
+        "numpy.load, dense": 5,
+        "pandas Parquet": 2,
+        "pandas CSV": 1,
+        "btable-py": 1,
+    },
+    "batches": {"atds.Dataset, shuffled batches": 20},
+    "write sparse": {
+        "atds.btable.write": 10,
+        "scipy save_npz(compressed=False)": 10,
+        "scipy save_npz": 1,
+    },
+    "write dense": {
+        "atds.btable.write": 10,
+        "scipy csr_matrix, save_npz(compressed=False)": 5,
+        "numpy.save": 5,
+        "pandas Parquet": 1,
+        "pandas CSV": 1,
+        "btable-py": 1,
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -20,8 +50,10 @@ class Programs:
     rust_peers: Path
     # The Python with the readers to data frames.
     frames_python: Path
-    # The Python with PyTorch, fastavro and atds.
+    # The Python with PyTorch, TensorFlow, fastavro and atds.
     torch_python: Path
+    # The Python with the libraries of TFRecord, BTable and tables, and atds.
+    formats_python: Path
     # The Python with tensorflow-io, fastavro and atds.
     python: Path
 
@@ -43,6 +75,7 @@ class Bench:
         self.data = Data(folder, programs.atds)
         self._programs = programs
         self._folder = folder
+        self._tables: dict[str, list[Worker]] = {}
 
     @cached_property
     def atds(self) -> Atds:
@@ -130,6 +163,64 @@ class Bench:
         ]
 
     @cached_property
+    def tf_data(self) -> Worker:
+        """The fastest form of tf.data: it parses a batch at a time."""
+        call = (
+            "TFRecordDataset(files).shuffle({shuffle_buffer}).batch({batch_size})"
+            ".map(parse_example, AUTOTUNE).prefetch(AUTOTUNE)"
+        )
+        return self._tf_data("tf.data, batch, then parse", "batch", call)
+
+    @cached_property
+    def tf_data_each(self) -> Worker:
+        """The form of Reverie's text: it parses each record."""
+        call = (
+            "TFRecordDataset(files, num_parallel_reads=4).map(parse_single_example)"
+            ".shuffle({shuffle_buffer}).batch({batch_size}).prefetch(AUTOTUNE)"
+        )
+        return self._tf_data("tf.data, each record, then batch", "each", call)
+
+    @cached_property
+    def atds_tfrecord(self) -> Worker:
+        """The Python package of atds, in the Python of tf.data."""
+        call = (
+            "atds.Dataset(files, {batch_size}, features, shuffle_buffer_size={shuffle_buffer},"
+            " num_parallel_calls={threads})"
+        )
+        module = [self._programs.torch_python, "-m", "peers.workers.atds_python"]
+        return Worker("atds.Dataset", module, self._folder, call)
+
+    @cached_property
+    def tfrecord_package(self) -> Worker:
+        """The package `tfrecord` of PyPI."""
+        call = "tfrecord.tfrecord_loader(path, None, description) for each file"
+        module = [self._programs.formats_python, "-m", "peers.workers.tfrecord_package"]
+        return Worker("tfrecord (PyPI)", module, self._folder, call)
+
+    @cached_property
+    def tfrecord_crate(self) -> list[Worker]:
+        """The crate `tfrecord`, and the framing of `atds-tfrecord` alone."""
+        return [
+            self._rust("tfrecord"),
+            self._rust("tfrecord", "--raw"),
+            self._rust("atds-tfrecord"),
+        ]
+
+    def tables(self, task: str) -> list[Worker]:
+        """The libraries that do a task with a sparse table."""
+        return self._tables.setdefault(task, self._libraries(task))
+
+    def make_files(self, what: str, folder: str) -> dict:
+        """Make files by other writers, and return a description. Replaces earlier ones."""
+        path = self._folder / folder
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir(parents=True)
+        command = [self._programs.formats_python, "-m", "peers.workers.table_files", what, path]
+        environment = os.environ | ENVIRONMENT
+        done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE)
+        return json.loads(done.stdout)
+
+    @cached_property
     def training(self) -> list[Worker]:
         """A model in training, with several kinds of input."""
         fastavro = "DataLoader(records of fastavro, {batch_size}, collate_fn=collate"
@@ -169,7 +260,7 @@ class Bench:
 
     def used(self) -> Iterator[System]:
         """The systems that sections have used."""
-        for value in vars(self).values():
+        for value in [*vars(self).values(), *self._tables.values()]:
             systems = value if isinstance(value, list) else [value]
             yield from (system for system in systems if isinstance(system, Atds | Worker))
 
@@ -189,6 +280,17 @@ class Bench:
         name = " ".join(arguments)
         command = [self._programs.rust_peers, *arguments]
         return Worker(name, command, self._folder, f"peers {name}, {{files}}", epochs=2)
+
+    def _tf_data(self, name: str, form: str, call: str) -> Worker:
+        module = [self._programs.torch_python, "-m", "peers.workers.tfrecord_tensorflow", form]
+        return Worker(name, module, self._folder, call)
+
+    def _libraries(self, task: str) -> list[Worker]:
+        module = [self._programs.formats_python, "-m", "peers.workers.tables", task]
+        return [
+            Worker(name, [*module, name], self._folder, f"{task} by {name}", epochs=epochs)
+            for name, epochs in TABLES[task].items()
+        ]
 
     def _python(self, name: str, module: str, call: str, *, short_lived: bool = False) -> Worker:
         command = [self._programs.python, "-m", f"peers.workers.{module}"]

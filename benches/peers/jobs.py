@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 class Job:
     """A job, alike for all systems. Paths are relative to the folder of the data."""
 
-    # The folder with the *.avro files.
+    # The folder with the files.
     files: str
     # A features file, as `atds bench --features` takes it; not for readers of whole records.
     features: str
@@ -29,6 +29,8 @@ class Timing:
     waited: list[float] = field(default_factory=list)
     # The processor time of the thread that takes batches, if measured.
     taking: list[float] = field(default_factory=list)
+    # The processor time of the process, if measured.
+    processor: list[float] = field(default_factory=list)
     # Bytes read from the device, if measured.
     device_bytes: list[int] = field(default_factory=list)
 

@@ -40,7 +40,7 @@ class Contender:
             return about | {"unable": self.unable}
         seconds = [seconds for timing in self.timings for seconds in timing.seconds]
         (records,) = {timing.records for timing in self.timings}
-        for name in ("waited", "taking"):
+        for name in ("waited", "taking", "processor"):
             measured = [time for timing in self.timings for time in getattr(timing, name)]
             if any(measured):
                 about[f"{name}_seconds"] = [round(time, 6) for time in measured]
@@ -83,6 +83,12 @@ class Effort:
 def rate(result: dict) -> float | None:
     """The median of records a second, if there are any."""
     return None if "unable" in result else result["records_per_s"]["median"]
+
+
+def processor_seconds(result: dict) -> float | None:
+    """The median of the processor time of an epoch, if it was measured."""
+    measured = result.get("processor_seconds")
+    return statistics.median(measured) if measured else None
 
 
 def ms_per_step(result: dict) -> float:

@@ -13,6 +13,7 @@ from . import index, machine, plot, record
 from .measure import rate
 from .sections import (
     SECTIONS,
+    btable,
     cold,
     inflaters,
     memory,
@@ -22,6 +23,7 @@ from .sections import (
     readers,
     ready,
     steps,
+    tfrecord,
     training,
 )
 from .text import paragraph, ratio, table
@@ -133,9 +135,9 @@ def speed(result: dict, path: Path) -> list[str]:
         "",
         "![Records a second by number of threads](images/speed-threads.svg)",
     ]
-    for part in (cold, steps, inflaters, python, ready, training, memory):
+    for part in (cold, steps, inflaters, python, ready, training, memory, tfrecord, btable):
         name = next(name for name, section in SECTIONS.items() if section is part)
-        # Records before 2026-11-27 have no cold files.
+        # Records before 2026-11-27 have no cold files, before 2026-11-28 one format.
         if name in parts:
             lines += ["", f"### {part.TITLE}", "", *part.text(parts[name])]
     return [

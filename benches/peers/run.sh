@@ -8,20 +8,21 @@ peers=benches/peers
 target="$(realpath -m "${CARGO_TARGET_DIR:-target}")"
 
 main() {
-    local tensorflow frames torch wheel venv
+    local tensorflow frames torch formats wheel venv
     cargo build --release --locked -p atds-cli -p atds-benches --bin atds --bin handwritten
     cargo build --release --locked --manifest-path "$peers/rust/Cargo.toml" --target-dir "$target/peers"
     tensorflow=$(environment tensorflow)
     frames=$(environment frames)
+    formats=$(environment formats)
     # The large environment of the Python tests, with all frameworks.
     torch=$(scripts/venv.sh python/requirements/test.txt python/requirements/frameworks.txt)
     wheel=$(scripts/wheels.sh)
-    for venv in "$tensorflow" "$torch"; do
+    for venv in "$tensorflow" "$torch" "$formats"; do
         "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall "$wheel"
     done
     PYTHONPATH=benches exec "$tensorflow/bin/python" -m peers \
         "$target/release/atds" "$target/release/handwritten" "$target/peers/release/peers" \
-        "$frames/bin/python" "$torch/bin/python" "$@"
+        "$frames/bin/python" "$torch/bin/python" "$formats/bin/python" "$@"
 }
 
 # Prints the folder of the virtual environment NAME. Makes it if none has these requirements.

@@ -20,7 +20,7 @@ ENVIRONMENT = {
 
 
 class System(Protocol):
-    """A way to read Avro files."""
+    """A way to read files."""
 
     name: str
     # Maximum number of epochs in a turn.
@@ -145,7 +145,7 @@ class Worker:
         warm_up = 0 if job in self._warm else 1
         answer = self._ask(vars(job) | {"epochs": epochs, "warm_up": warm_up})
         self._warm.add(job)
-        more = (answer.get(name, []) for name in ("waited", "taking"))
+        more = (answer.get(name, []) for name in ("waited", "taking", "processor"))
         return Timing(answer["records"], answer["seconds"], *more)
 
     def prepare(self, job: Job) -> None:

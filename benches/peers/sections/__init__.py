@@ -1,6 +1,20 @@
 """The sections of a comparison, in order. Each measures, and renders its table."""
 
-from . import cold, inflaters, memory, narrow, people, python, readers, ready, steps, training
+from . import (
+    btable,
+    cold,
+    inflaters,
+    memory,
+    narrow,
+    people,
+    python,
+    readers,
+    ready,
+    sizes,
+    steps,
+    tfrecord,
+    training,
+)
 
 SECTIONS = {
     "readers": readers,
@@ -13,4 +27,7 @@ SECTIONS = {
     "narrow": narrow,
     "people": people,
     "memory": memory,
+    "tfrecord": tfrecord,
+    "btable": btable,
+    "sizes": sizes,
 }

@@ -16,10 +16,12 @@ def epoch(job: dict) -> Measured:
     kept = dataset(json.dumps(job))
     records = 0
     start, start_of_thread = time.perf_counter(), time.thread_time()
+    processor = time.process_time()
     for batch in kept:
         records += batch.num_records
     seconds, taking = time.perf_counter() - start, time.thread_time() - start_of_thread
-    return Measured(records, seconds, taking=taking)
+    processor = time.process_time() - processor
+    return Measured(records, seconds, taking=taking, processor=processor)
 
 
 @functools.cache

@@ -16,7 +16,12 @@ class Measured(NamedTuple):
     waited: float = 0.0
     # The processor time of the thread that takes batches.
     taking: float = 0.0
+    # The processor time of all threads of the process.
+    processor: float = 0.0
 
+
+# Of the files of a job.
+SUFFIXES = (".avro", ".tfrecord")
 
 # Runs a job once.
 Epoch = Callable[[dict], Measured | tuple[int, float]]
@@ -45,6 +50,7 @@ def do(job: dict, epoch: Epoch) -> dict:
         "seconds": [each.seconds for each in measured],
         "waited": [each.waited for each in measured],
         "taking": [each.taking for each in measured],
+        "processor": [each.processor for each in measured],
         "memory_before": memory.before,
         "memory_peak": memory.peak(),
     }
@@ -67,7 +73,8 @@ class Memory:
 
 def files_of(job: dict) -> list[str]:
     """The files of the job in order, repeated `times` times."""
-    return [str(path) for path in sorted(Path(job["files"]).glob("*.avro"))] * job["times"]
+    paths = (path for path in Path(job["files"]).iterdir() if path.suffix in SUFFIXES)
+    return [str(path) for path in sorted(paths)] * job["times"]
 
 
 def features_of(job: dict) -> dict[str, dict]:

@@ -1,9 +1,10 @@
-//! Other readers of Avro in Rust, for the comparison: `peers NAME` reads a job from a line of JSON,
+//! Other readers of Avro and TFRecord in Rust, for the comparison: `peers NAME` reads a job from a line of JSON,
 //! runs it, and prints the result as a line. `peers NAME --mmap` maps the files.
 
 mod apache;
 mod arrow;
 mod serde_fast;
+mod tfrecords;
 
 use std::error::Error;
 use std::fs::File;
@@ -38,7 +39,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         ["serde_avro_fast", "--mmap"] => {
             |path, _| serde_fast::read_slice(mapped(path)?.get_ref().as_ref())
         }
-        _ => return Err("name a reader: apache-avro, arrow-avro or serde_avro_fast".into()),
+        ["tfrecord"] => |path, _| tfrecords::examples(path),
+        ["tfrecord", "--raw"] => |path, _| tfrecords::raw(path),
+        ["atds-tfrecord"] => |path, _| tfrecords::framed(path),
+        _ => {
+            let names = "apache-avro, arrow-avro, serde_avro_fast, tfrecord or atds-tfrecord";
+            return Err(format!("name a reader: {names}").into());
+        }
     };
     let name = arguments[0];
     answer(&json!({ name: locked_version(name) }))?;
@@ -85,13 +92,13 @@ fn mapped(path: &Path) -> io::Result<Cursor<Mapping>> {
     Ok(Cursor::new(Mapping::new(&File::open(path)?)?))
 }
 
-/// The Avro files of a folder, in order.
+/// The files of a folder, in order.
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = folder.read_dir()?.map(|entry| Ok(entry?.path()));
     let mut paths = entries.collect::<io::Result<Vec<_>>>()?;
     paths.retain(|path| {
         path.extension()
-            .is_some_and(|extension| extension == "avro")
+            .is_some_and(|extension| extension == "avro" || extension == "tfrecord")
     });
     paths.sort();
     Ok(paths)
