@@ -30,6 +30,16 @@ mod batches;
 pub mod btable;
 mod builder;
 #[cfg(any(feature = "btable", feature = "tfrecord"))]
+#[cfg_attr(
+    not(all(feature = "btable", feature = "tfrecord")),
+    allow(
+        dead_code,
+        unused_imports,
+        unused_mut,
+        unused_variables,
+        reason = "with one format beside Avro, a part of it has no use"
+    )
+)]
 pub mod convert;
 pub mod damage;
 mod dataset;
@@ -46,6 +56,10 @@ pub mod limits;
 mod lock;
 mod machine;
 mod new_file;
+#[cfg_attr(
+    not(any(feature = "btable", feature = "tfrecord")),
+    allow(dead_code, reason = "Avro files are read without a part of it")
+)]
 mod opened;
 pub mod records;
 pub mod shares;

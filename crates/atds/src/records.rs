@@ -24,7 +24,7 @@
 use std::path::Path;
 
 use serde_json::Value as Json;
-#[cfg(any(feature = "btable", feature = "tfrecord"))]
+#[cfg(feature = "tfrecord")]
 use serde_json::{Map, json};
 
 use crate::avro::records::{RecordOptions, Records as AvroRecords};

@@ -35,7 +35,9 @@ use std::path::{Path, PathBuf};
 
 pub use crate::verify::{Cause, Damage, Lost, Verified, VerifyOptions};
 use crate::{Error, FileFormat, verify};
-pub(crate) use scan::{Scan, of_unpacking};
+pub(crate) use scan::Scan;
+#[cfg(any(feature = "btable", feature = "tfrecord"))]
+pub(crate) use scan::of_unpacking;
 
 /// Verifies a file.
 ///

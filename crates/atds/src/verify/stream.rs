@@ -121,6 +121,7 @@ impl<'a> Stream<'a> {
     ///
     /// # Errors
     /// The caller has cancelled.
+    #[cfg(feature = "btable")]
     pub(super) fn drain(&mut self) -> Result<u64, Error> {
         loop {
             self.options.check_cancelled()?;
