@@ -390,6 +390,27 @@ def test_batches_of_csr_and_dense(path: Path, table: Any) -> None:
     np.testing.assert_array_equal(batch["x"], table.toarray())
 
 
+def test_chosen_labels_are_one_block(path: Path, table: Any) -> None:
+    chosen = [7, 0, 11]
+    features = {
+        "y": atds.DenseFeature(
+            [3], "float32", expression=str([f"c{n}" for n in chosen]), cast=True
+        ),
+        "one": atds.DenseFeature([1], "float64", expression="c5"),
+        "x": atds.SparseFeature([8], "float64", expression="@"),
+    }
+    (batch,) = list(atds.Dataset(path, 3_000, features))
+    rows = table.toarray()
+    np.testing.assert_array_equal(batch["y"], rows[:, chosen].astype("f4"))
+    np.testing.assert_array_equal(batch["one"], rows[:, [5]])
+    rest = [n for n in range(12) if n not in (*chosen, 5)]
+    np.testing.assert_array_equal(batch["x"].toarray(), rows[:, rest])
+    for labels, message in (["c1", "c1"], "'c1' stands there twice"), (["c1", "z"], "label 'z'"):
+        feature = atds.DenseFeature([2], "float64", expression=str(labels))
+        with pytest.raises(atds.FeatureError, match=message):
+            atds.Dataset(path, 8, {"y": feature})
+
+
 def test_features_and_formats_that_do_not_fit(path: Path, table: Any) -> None:
     for feature, message in [
         (atds.DenseFeature([], "float64"), "no column has the label 'x'; the first are 'c0'"),
