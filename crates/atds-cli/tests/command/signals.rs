@@ -1,6 +1,7 @@
 //! A stopped command, or one on a full disk, leaves no files.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -213,9 +214,12 @@ fn a_stopped_verify_keeps_its_totals() {
             verify.stdout(Stdio::piped()).stderr(Stdio::piped());
             let mut child = verify.spawn().unwrap();
             let stdin = child.stdin.take().unwrap();
-            wait_for_handler(&mut child);
-            std::thread::sleep(Duration::from_millis(500));
-            let ran = ended_by(child, signal);
+            let mut out = BufReader::new(child.stdout.take().unwrap());
+            let mut lines = String::new();
+            out.read_line(&mut lines).unwrap();
+            let mut ran = ended_by(child, signal);
+            out.read_to_string(&mut lines).unwrap();
+            ran.out = lines;
             assert_eq!((ran.code, ran.err.as_str()), (code, ""), "{}", ran.out);
             let reason = format!("signal {}", code - 128);
             let last = ran.out.lines().last().unwrap();
