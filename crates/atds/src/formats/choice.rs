@@ -311,7 +311,9 @@ pub(crate) fn two_formats(
         _ => false,
     };
     let path = error.place.location.as_ref().and_then(Location::path);
-    let (true, Some(path)) = (is_fault && error.place.block.is_none(), path) else {
+    // A file without a header begins with a block.
+    let is_at_start = error.place.block.is_none_or(|block| block == 0);
+    let (true, Some(path)) = (is_fault && is_at_start, path) else {
         return error;
     };
     let Some(first) = files.iter().find(|file| *file != path) else {
