@@ -145,7 +145,7 @@ fn a_file_cut_short_while_it_is_read() {
         let dataset = folder.rows(10).prefetch(0).shuffle_blocks(shuffle_blocks);
         // What may be ahead is far below the size of the file, so the reader has not read all of it. A list
         // of the blocks counts, too.
-        let limit = if shuffle_blocks { 800_000 } else { 20_000 };
+        let limit = if shuffle_blocks { 1_000_000 } else { 20_000 };
         let mut batches = dataset.memory_limit(limit).build().unwrap().iter();
         batches.next().unwrap().unwrap();
         let path = folder.join("00.avro");
