@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import atds
-from frameworks import need
 
 NUMBER = {"n": atds.DenseFeature([], "int64")}
 PARTS = {"train": 0.8, "valid": 0.1, "test": 0.1}
@@ -112,24 +111,3 @@ def test_files_of_one_name_need_a_root(numbers: str, tmp_path: Path) -> None:
     one, other = map(read, both)
     assert one != other
     assert read(atds.Dataset(files, 30, NUMBER, root=tmp_path, **options)) == one + other
-
-
-def test_workers_of_a_loader_share_a_split(numbers: str) -> None:
-    need("torch")
-    from torch.utils.data import DataLoader
-
-    import atds.torch
-
-    found = []
-    for name in PARTS:
-        dataset = atds.torch.Dataset(
-            numbers, 30, NUMBER, split=name, splits=PARTS, shuffle_buffer_size=50, seed=3
-        )
-        plain = atds.Dataset(numbers, 30, NUMBER, split=name, splits=PARTS)
-        loader = DataLoader(dataset, batch_size=None, num_workers=2)
-        batches = list(loader)
-        assert len(batches) == len(dataset) == len(plain)
-        rows = [number for batch in batches for number in batch["n"].tolist()]
-        assert sorted(rows) == sorted(read(plain))
-        found += rows
-    assert sorted(found) == sorted(read(atds.Dataset(numbers, 30, NUMBER)))
