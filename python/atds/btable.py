@@ -37,6 +37,9 @@ _Integers: TypeAlias = np.ndarray[Any, np.dtype[np.signedinteger[Any]]]
 #: The size of the parts in which arrays are converted and rows are read and written, in bytes.
 _PART_BYTES = 1 << 20
 
+#: Up to it, each integer is a float64.
+_EXACT = 1 << 53
+
 
 class Csr(NamedTuple):
     """The rows of a table: the arrays of a CSR matrix, over the memory that was read.
@@ -373,7 +376,23 @@ def _numbers(values: list[Any], dimensions: int, row: int) -> np.ndarray[Any, An
         raise DataError(f"from row {row} on: {error}", record=row) from error
     if array.ndim != dimensions:
         raise DataError(f"from row {row} on: a value is no number", record=row)
+    if array.dtype.kind == "f":
+        # Ints among floats are rounded already.
+        is_large = np.abs(array) >= _EXACT
+        for index in np.flatnonzero(is_large if dimensions == 1 else is_large.any(axis=1)):
+            cells = values[index] if dimensions == 2 else [values[index]]
+            number = row + int(index) if dimensions == 2 else row
+            for value in cells:
+                if isinstance(value, (int, np.integer)):
+                    _check_whole(int(value), f"row {number}: ", number)
     return array
+
+
+def _check_whole(value: int, where: str, row: int | None) -> None:
+    if int(float(value)) != value:
+        raise DataError(
+            f"{where}{value} is no float64: integers above 2^53 lose digits", record=row
+        )
 
 
 def _float64(values: np.ndarray[Any, Any], row: int | None) -> _Floats:
@@ -386,10 +405,6 @@ def _float64(values: np.ndarray[Any, Any], row: int | None) -> _Floats:
     if dtype.kind not in "biu":
         raise DataError(f"{where}values of dtype {dtype} do not become float64", record=row)
     if dtype.itemsize == 8:
-        large = values[(values > 1 << 53) | (values < -(1 << 53))]
-        for value in large.tolist():
-            if int(float(value)) != value:
-                raise DataError(
-                    f"{where}{value} is no float64: integers above 2^53 lose digits", record=row
-                )
+        for value in values[(values > _EXACT) | (values < -_EXACT)].tolist():
+            _check_whole(value, where, row)
     return values.astype(np.float64)

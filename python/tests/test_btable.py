@@ -267,6 +267,10 @@ def test_damage(path: Path, damage: bytes, offset: int, row: int | None, message
         (["a"], np.array([[2**64 - 1]], "u8"), "18446744073709551615 is no float64"),
         (["a"], sp.csr_matrix([[-(2**53) - 1]]), "-9007199254740993 is no float64"),
         (["a"], pd.DataFrame({"a": [2**53 + 1]}), "9007199254740993 is no float64"),
+        (["a", "b"], [[1, 2], [2**53 + 1, 0.5]], "row 1: 9007199254740993 is no float64"),
+        (["a", "b"], [[2**64 - 1, -1]], "row 0: 18446744073709551615 is no float64"),
+        (["a", "b"], [np.array([2**53 + 1, 1]), [0.5, 1]], "row 0: 9007199254740993 is no"),
+        (["a", "b"], [{}, {0: 2**53 + 1, 1: 0.5}], "row 1: 9007199254740993 is no float64"),
         (["a"], pd.DataFrame({"a": ["1"]}), "column 'a' has the dtype"),
         (["a"], [{"a": 1.0}], "row 0: the keys of a mapping are the numbers of columns"),
         (["a"], [{0: "1"}], "values of dtype <U1"),
@@ -287,6 +291,8 @@ def test_large_integers_that_are_floats(path: Path) -> None:
     values = [2**53, 2**60, -(2**63), 2**62 + 2**20]
     btable.write(path, ["a"], np.array(values).reshape(-1, 1))
     assert btable.read(path).data.tolist() == values
+    btable.write(path, ["a", "b"], [[2**53 + 2, 0.5], [1e300, -np.inf]])
+    assert btable.read(path).data.tolist() == [2**53 + 2, 0.5, 1e300, -np.inf]
 
 
 def test_rows_that_raise(path: Path) -> None:
