@@ -87,7 +87,7 @@ def _of_items(name: str, field: str, items: Any) -> Any:
     if len(types) != 1:
         said = "has no items that tell" if not types else "has items of several types, not"
         raise SchemaError(f"field '{field}': the list {said} a type: {_GIVE}", field=field)
-    return types[0] if None not in items else ["null", types[0]]
+    return ["null", types[0]] if any(item is None for item in items) else types[0]
 
 
 def of_batch(

@@ -30,7 +30,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):
-        return list(value) if value.dtype.kind in "mM" else value.tolist()
+        if value.dtype.kind in "mM":
+            return list(value) if value.ndim else value[()]
+        return value.tolist()
     if isinstance(value, (bytearray, memoryview)):
         return bytes(value)
     if isinstance(value, Mapping):
@@ -46,22 +48,31 @@ def flat(value: Any) -> Any:
     """The values of a key of an ``Example``: a vector of int64 or float32, or a list.
 
     Raises:
-        ValueError: A number is beyond int64 or float32, or lists differ in length.
+        ValueError: A number is beyond int64 or float32, lists differ in length, or the value is of a
+            class that an ``Example`` does not have.
     """
     if isinstance(value, (bytearray, memoryview)):
         return bytes(value)
-    if isinstance(value, (list, tuple)):
-        value = [plain(item) for item in value]
-        if not any(isinstance(item, (list, tuple)) for item in value):
-            return value
-        value = _rectangle(value)
-    elif not isinstance(value, (np.ndarray, np.generic)):
+    if not isinstance(value, (np.ndarray, np.generic)):
         value = np.asarray(value) if hasattr(value, "__array__") else plain(value)
+    if isinstance(value, (list, tuple)):
+        return _items(value)
+    if isinstance(value, dict):
+        raise ValueError(
+            "a dict is no value of a key: give what is in it keys of their own, such as 'outer.inner'"
+        )
     if not isinstance(value, (np.ndarray, np.generic)):
         return value
+    if np.ma.is_masked(value):
+        raise ValueError("an Example has no masked items: fill them, or leave them out")
     array = np.asarray(value).reshape(-1)
+    if not array.size:
+        # It does not tell the kind of the key, as the empty list does not.
+        return []
+    if array.dtype.kind in "mM":
+        raise ValueError(_NO_TIMES)
     if array.dtype.kind in "biu":
-        if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
+        if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
             raise ValueError(f"{array.max()} is beyond int64")
         return np.ascontiguousarray(array, np.int64)
     if array.dtype.kind == "f":
@@ -71,19 +82,37 @@ def flat(value: Any) -> Any:
         if beyond.any():
             raise ValueError(f"{array[beyond][0]} is beyond float32")
         return floats
-    return [plain(item) for item in array.tolist()]
+    return _items(array.tolist())
 
 
-def _rectangle(lists: list[Any]) -> np.ndarray[Any, Any]:
-    """An array of nested lists. A key has one list, so that others would lose their shape."""
-    try:
-        array = np.array(lists)
-    except ValueError as error:
-        raise ValueError(
-            "the lists in the list differ in length, and a key has one list: write the values and "
-            "the lengths under two keys"
-        ) from error
-    return np.array(lists, object) if array.dtype.kind in "SU" else array
+#: Levels of lists in lists: a list may contain itself.
+_MAX_LEVELS = 64
+
+_NO_TIMES = (
+    "an Example has no dates and times: give ints of the unit that readers expect, as "
+    "values.astype(int) does"
+)
+
+
+def _items(values: Any) -> list[Any]:
+    """The items of a list of items, or of lists in lists that have one length on each level: a key has
+    one list, so that others would lose their shape."""
+    first, levels = values, 0
+    while isinstance(first, (list, tuple)) and first:
+        first, levels = plain(first[0]), levels + 1
+        if levels > _MAX_LEVELS:
+            raise ValueError(f"lists are nested deeper than {_MAX_LEVELS}")
+    items = [plain(item) for item in values]
+    while any(isinstance(item, (list, tuple)) for item in items):
+        if len({len(item) if isinstance(item, (list, tuple)) else None for item in items}) > 1:
+            raise ValueError(
+                "the lists in the list differ in length, and a key has one list: write the values "
+                "and the lengths under two keys"
+            )
+        items = [plain(part) for item in items for part in item]
+    if any(isinstance(item, (np.datetime64, np.timedelta64)) for item in items):
+        raise ValueError(_NO_TIMES)
+    return items
 
 
 def fits(value: Any, logical: str) -> bool:
@@ -112,10 +141,18 @@ def time_number(value: Any, logical: str) -> int:
     if isinstance(value, np.datetime64):
         if np.isnat(value):
             raise ValueError(f"NaT is no {logical}: give None where the schema allows null")
-        count = value.astype(f"M8[{_NUMPY_UNITS[logical.rpartition('-')[2]]}]")
-        if count != value:
+        # Casts of NumPy overflow silently.
+        unit, step = np.datetime_data(value.dtype)
+        count = value
+        if unit in "YM":
+            count, unit, step = value.astype("M8[D]"), "D", 1
+            if count.astype(value.dtype) != value:
+                raise ValueError(f"{value!r} is beyond the range of {logical}")
+        attos: int = int(count.astype(np.int64)) * step * _ATTOS[unit]
+        number, rest = divmod(attos, _ATTOS[_NUMPY_UNITS[logical.rpartition("-")[2]]])
+        if rest:
             raise ValueError(_finer(value, logical))
-        return int(count.astype(np.int64))
+        return number
     if logical == "date":
         days: int = (value - _EPOCH_DAY).days
         return days
@@ -133,6 +170,15 @@ def time_number(value: Any, logical: str) -> int:
         raise ValueError(_finer(value, logical))
     return number
 
+
+#: The attoseconds of the units of NumPy.
+_ATTOS: dict[str, int] = {
+    "W": 604_800 * 10**18,
+    "D": 86_400 * 10**18,
+    "h": 3_600 * 10**18,
+    "m": 60 * 10**18,
+    **{unit: 1_000**power for power, unit in enumerate(["as", "fs", "ps", "ns", "us", "ms", "s"])},
+}
 
 _NUMPY_UNITS = {"date": "D", "millis": "ms", "micros": "us", "nanos": "ns"}
 
@@ -210,7 +256,6 @@ def duration_bytes(value: Any) -> bytes:
     Raises:
         ValueError: The value is not three whole numbers of 32 bits.
     """
-    value = plain(value)
     try:
         parts = [part.__index__() for part in value]
         if len(parts) == 3:

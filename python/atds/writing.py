@@ -81,7 +81,7 @@ def write(
         metadata: For Avro, values for the header. Keys must not begin with ``avro.``.
         masks: For columns that are masks, the column whose values they say to be there: True where
             there is a value, False where the row has None. The masks of an :class:`atds.Dataset` and
-            those of entries in a :class:`atds.Batch` are known.
+            those of entries in a :class:`atds.Batch` are known; those given must be in the first batch.
 
     Raises:
         OptionError: An option that is invalid, or that the format does not have; a name that tells no
@@ -104,6 +104,7 @@ def write(
             "atds.Batch(columns)"
         )
     source = _Source(rows, masks)
+    source.check_masks(masks or {})
     if format == "avro":
         return _write_avro(path, source, schema, codec, level, block_bytes, metadata)
     if format == "tfrecord":
@@ -138,6 +139,21 @@ class _Source:
         self._items = itertools.chain(first, self._items)
         return first[0] if first else None
 
+    def check_masks(self, masks: Mapping[str, str]) -> None:
+        """Checks that the first batch has the columns that the caller gave."""
+        first = self.first() if masks else None
+        if first is None:
+            return
+        if not isinstance(first, Batch):
+            raise OptionError(
+                "masks are columns of batches: leave masks out, and give None where a row has no value"
+            )
+        for name in itertools.chain.from_iterable(masks.items()):
+            if name not in first:
+                raise OptionError(
+                    f"masks: the first batch has no column {name!r}, but {', '.join(first)}"
+                )
+
     def masks(self, batch: Batch) -> _batch_rows.Masks:
         """The columns of a batch that are masks."""
         # A batch of the caller's own may have no masks.
@@ -145,13 +161,15 @@ class _Source:
         rows = {mask: name for mask, name in self._row_masks.items() if mask not in entries}
         return _batch_rows.Masks(entries, rows).of(batch)
 
-    def rows(self, lists: Collection[str] | None, *, arrays: bool = False) -> Iterator[Any]:
-        """All rows. ``lists`` are the sparse columns that are lists."""
+    def rows(self, lists: Collection[str] | None, *, flat: bool = False) -> Iterator[Any]:
+        """All rows. ``lists`` are the sparse columns that are lists; if ``flat``, the records of the
+        other sparse columns are keys of their own."""
         for item in self._items:
             if not isinstance(item, Batch):
                 yield item
                 continue
-            yield from _batch_rows.rows(item, self.masks(item), lists or (), arrays=arrays)
+            rows = _batch_rows.rows(item, self.masks(item), lists or (), arrays=flat)
+            yield from map(_flattened, rows) if flat else rows
 
 
 def _format(path: str | os.PathLike[str], format: Any) -> Format:
@@ -232,6 +250,10 @@ def _metadata(metadata: Mapping[str, str | bytes]) -> list[tuple[str, bytes]]:
             raise OptionError(
                 f"a key of metadata is text that does not begin with 'avro.', not {key!r}"
             )
+    for key, value in metadata.items():
+        # ``bytes`` of an int would be as many zeros.
+        if not isinstance(value, (str, bytes, bytearray, memoryview)):
+            raise OptionError(f"metadata[{key!r}] must be text or bytes, not {value!r}")
     return [
         (key, value.encode() if isinstance(value, str) else bytes(value))
         for key, value in metadata.items()
@@ -246,8 +268,7 @@ def _write_tfrecord(
     level: int | None,
 ) -> int:
     if codec is None:
-        name = re.sub(r"-\d+-of-\d+$", "", os.fspath(path))
-        codec = {".gz": "gzip", ".zlib": "zlib"}.get(os.path.splitext(name)[1], "none")
+        codec = {".gz": "gzip", ".zlib": "zlib"}.get(_ending(path), "none")
     if codec not in ("none", "gzip", "zlib"):
         raise OptionError(
             f"codec of a TFRecord file must be 'none', 'gzip' or 'zlib', not {codec!r}"
@@ -257,7 +278,7 @@ def _write_tfrecord(
     if isinstance(first, Batch):
         _check_flat(first, source.lists)
     writer = _native.RowWriter.tfrecord(path, _kinds(schema), codec, level)
-    return _written(writer, _flattened(source.rows(source.lists, arrays=True)))
+    return _written(writer, source.rows(source.lists, flat=True))
 
 
 def _check_flat(batch: Batch, lists: Collection[str] | None) -> None:
@@ -278,18 +299,27 @@ def _check_flat(batch: Batch, lists: Collection[str] | None) -> None:
             )
 
 
-def _flattened(rows: Iterable[Any]) -> Iterator[Any]:
-    """Rows in which the records of a sparse column are keys of their own."""
-    for row in rows:
-        if isinstance(row, dict) and any(isinstance(value, dict) for value in row.values()):
-            flat = {}
-            for name, value in row.items():
-                if isinstance(value, dict):
-                    flat.update({f"{name}.{part}": values for part, values in value.items()})
-                else:
-                    flat[name] = value
-            row = flat
-        yield row
+def _flattened(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of a batch, in which the records of a sparse column are keys of their own."""
+    if not any(isinstance(value, dict) for value in row.values()):
+        return row
+    flat: dict[str, Any] = {}
+    for name, value in row.items():
+        parts = (
+            {f"{name}.{part}": values for part, values in value.items()}
+            if isinstance(value, dict)
+            else {name: value}
+        )
+        for key in parts:
+            if key in flat:
+                raise DataError(f"two columns have the key '{key}': rename one", field=key)
+        flat.update(parts)
+    return flat
+
+
+def _ending(path: str | os.PathLike[str]) -> str:
+    """The ending of a name without the number of a shard."""
+    return os.path.splitext(re.sub(r"-\d+-of-\d+$", "", os.fspath(path)))[1]
 
 
 def _kinds(schema: Any) -> list[tuple[str, str]] | None:
@@ -326,7 +356,11 @@ def _write_btable(
         if not isinstance(first, Mapping):
             raise SchemaError("there is no row of labels and values: give the labels as schema")
         schema = list(first)
-    labels = {str(label): column for column, label in enumerate(schema)}
+    labels: dict[str, int] = {}
+    for label in map(str, schema):
+        if label in labels:
+            raise SchemaError(f"the label {label!r} is there twice: rename one")
+        labels[label] = len(labels)
     count = 0
 
     def numbered() -> Iterator[dict[int, Any]]:
@@ -338,7 +372,8 @@ def _write_btable(
     # A mistaken codec is named as it is here.
     if codec not in (None, "none", "gzip", "zstandard"):
         raise OptionError(f"codec of a BTable must be 'none', 'gzip' or 'zstandard', not {codec!r}")
-    compression: Any = codec
+    endings = {".gz": "gzip", ".zst": "zstandard"}
+    compression: Any = endings.get(_ending(path), "none") if codec is None else codec
     btable.write(path, list(labels), numbered(), compression=compression)
     return count
 
@@ -350,9 +385,12 @@ def _table_row(row: Any, labels: Mapping[str, int], number: int) -> dict[int, An
             "atds.btable.write takes other rows",
             record=number,
         )
-    try:
-        return {labels[label]: value for label, value in row.items() if value is not None}
-    except KeyError as error:
-        raise DataError(
-            f"row {number}: the key {error} is no label of the table", record=number
-        ) from None
+    cells: dict[int, Any] = {}
+    for label, value in row.items():
+        column = labels.get(str(label))
+        if column is None or column in cells:
+            said = "is no label of the table" if column is None else "is there twice as text"
+            raise DataError(f"row {number}: the key {label!r} {said}", record=number)
+        if value is not None:
+            cells[column] = value
+    return cells

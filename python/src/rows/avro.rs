@@ -9,7 +9,8 @@ use avro_decode::schema::{LogicalType, Node, NodeId, Record};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
-use super::misfit::{Fault, shown, text_of};
+use super::items_of_dict;
+use super::misfit::{Fault, listed, shown, text_of};
 
 /// Encodes rows by a schema.
 pub(super) struct AvroRows {
@@ -217,7 +218,8 @@ impl Rows<'_> {
             },
             &Node::Map(values) => match object.cast::<PyDict>() {
                 Ok(dict) => {
-                    let entries = dict.iter().map(|(key, object)| {
+                    let entries = items_of_dict(dict).map(|item| {
+                        let (key, object) = item?;
                         let Ok(key) = key.cast::<PyString>() else {
                             let said = format!("the keys of a map are text, not {}", shown(&key));
                             return Err(Fault::misfit(said));
@@ -478,19 +480,24 @@ impl Rows<'_> {
         let Some(logical) = self.schema.logical(id) else {
             return Ok(None);
         };
-        let is_base = object.is_instance_of::<PyBytes>()
-            || match logical {
-                LogicalType::Unknown(_) | LogicalType::BigDecimal => true,
-                LogicalType::Decimal { .. } => false,
-                LogicalType::Uuid => {
-                    matches!(self.schema.node(id), Node::String)
-                        && object.is_instance_of::<PyString>()
+        let is_base = |object: &Bound<'_, PyAny>| {
+            object.is_instance_of::<PyBytes>()
+                || match logical {
+                    LogicalType::Unknown(_) | LogicalType::BigDecimal => true,
+                    LogicalType::Decimal { .. } | LogicalType::Duration => false,
+                    LogicalType::Uuid => {
+                        matches!(self.schema.node(id), Node::String)
+                            && object.is_instance_of::<PyString>()
+                    }
+                    _ => object.is_instance_of::<PyInt>(),
                 }
-                LogicalType::Duration => false,
-                _ => object.is_instance_of::<PyInt>(),
-            };
-        if is_base {
+        };
+        if is_base(object) {
             return Ok(None);
+        }
+        let object = self.plainer(object)?;
+        if is_base(&object) {
+            return Ok(Some(object));
         }
         let py = object.py();
         let size = match self.schema.node(id) {
@@ -596,16 +603,4 @@ fn unknown_key(record: &Record, dict: &Bound<'_, PyDict>) -> Fault {
         "the key {key} is no field of the record {}, which has {names}",
         record.name
     ))
-}
-
-/// Names in a message, of which there may be many.
-#[cold]
-fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    const MOST: usize = 12;
-    let names: Vec<_> = names.collect();
-    let shown = names[..names.len().min(MOST)].join(", ");
-    match names.len().saturating_sub(MOST) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
 }

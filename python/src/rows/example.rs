@@ -8,6 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
 
+use super::items_of_dict;
 use super::misfit::{Fault, shown, text_of};
 
 /// Encodes rows.
@@ -86,7 +87,8 @@ impl ExampleRows {
             let said = "a row is a dict of keys and values, or bytes";
             return Err(Fault::misfit(format!("{said}, not {}", shown(row))));
         };
-        for (key, value) in dict.iter() {
+        for item in items_of_dict(dict) {
+            let (key, value) = item?;
             let Ok(key) = key.cast::<PyString>() else {
                 return Err(Fault::misfit(format!("a key is text, not {}", shown(&key))));
             };

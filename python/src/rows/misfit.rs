@@ -76,3 +76,15 @@ pub(super) fn shown(value: &Bound<'_, PyAny>) -> String {
         _ => format!("a value of the type {name}"),
     }
 }
+
+/// Names in a message, of which there may be many.
+#[cold]
+pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    const MOST: usize = 12;
+    let names: Vec<_> = names.collect();
+    let shown = names[..names.len().min(MOST)].join(", ");
+    match names.len().saturating_sub(MOST) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}

@@ -11,6 +11,7 @@ use atds::write::{AvroFile, AvroOptions, Compression, TfRecordFile};
 use atds::{Codec, Error, FileFormat};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::errors::{OrRaise, row_error};
 use crate::fork::InProcess;
@@ -220,6 +221,14 @@ pub(crate) fn codec_levels(name: &str) -> PyResult<Option<(i32, i32)>> {
             Err(PyValueError::new_err(format!("one of {names}{meant}")))
         }
     }
+}
+
+/// The keys and values of a dict, from a list of their own: Python code that runs meanwhile may change
+/// the dict.
+fn items_of_dict<'py>(
+    dict: &Bound<'py, PyDict>,
+) -> impl Iterator<Item = PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> + use<'py> {
+    dict.items().into_iter().map(|item| item.extract())
 }
 
 fn lock<T>(value: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
