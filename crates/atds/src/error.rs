@@ -68,8 +68,12 @@ pub enum ErrorKind {
     /// A file that would be written exists already.
     #[error("it exists already, and is not overwritten: give the name of a new file")]
     Exists,
-    /// The new file would replace what is no ordinary file, such as a pipe or a device.
-    #[error("it is no ordinary file, and a new file does not replace it: give another name")]
+    /// The new file would replace what is no ordinary file, such as a pipe or a device, or a link that leads
+    /// nowhere.
+    #[error(
+        "it is no ordinary file, or a link that leads nowhere, and a new file does not replace it: give \
+         another name"
+    )]
     NotReplaced,
     /// The file to repair would be overwritten by the repaired one.
     #[error("it is the file to repair, which is not changed: give the name of a new file")]

@@ -8,20 +8,21 @@ use tempfile::NamedTempFile;
 
 use crate::{Error, ErrorKind};
 
-/// A file that is written beside its final path, and replaces what is there when it is complete. If this
-/// is dropped before, the temporary file is removed.
+/// A file that is written beside its final path, and gets its name when it is complete. If this is dropped
+/// before, the temporary file is removed.
 #[derive(Debug)]
 pub(crate) struct NewFile {
     temporary: NamedTempFile,
     path: PathBuf,
+    replaces: bool,
 }
 
 impl NewFile {
-    /// Makes the temporary file.
+    /// Makes the temporary file of a file that replaces what is there.
     ///
     /// # Errors
-    /// The file cannot be made, or what is at `path` is no ordinary file.
-    pub(crate) fn new(path: &Path) -> Result<Self, Error> {
+    /// The file cannot be made, or what is at `path` is no ordinary file, or a link that leads nowhere.
+    pub(crate) fn replacing(path: &Path) -> Result<Self, Error> {
         let io = |error| Error::io(error, path);
         // A link stays, and what it leads to is replaced.
         let target = match fs::metadata(path) {
@@ -30,11 +31,31 @@ impl NewFile {
                 return Err(Error::new(ErrorKind::NotReplaced).in_file(path));
             }
             Ok(_) => fs::canonicalize(path).map_err(io)?,
+            Err(_) if fs::symlink_metadata(path).is_ok() => {
+                return Err(Error::new(ErrorKind::NotReplaced).in_file(path));
+            }
             Err(_) => path.to_owned(),
         };
         Ok(NewFile {
             temporary: temporary(&target).map_err(io)?,
             path: target,
+            replaces: true,
+        })
+    }
+
+    /// Makes the temporary file of a file that replaces nothing.
+    ///
+    /// # Errors
+    /// The file cannot be made, or something is at `path`.
+    pub(crate) fn only(path: &Path) -> Result<Self, Error> {
+        // A link that leads nowhere is there, too.
+        if fs::symlink_metadata(path).is_ok() {
+            return Err(Error::new(ErrorKind::Exists).in_file(path));
+        }
+        Ok(NewFile {
+            temporary: temporary(path).map_err(|error| Error::io(error, path))?,
+            path: path.to_owned(),
+            replaces: false,
         })
     }
 
@@ -53,7 +74,7 @@ impl NewFile {
 
     /// Gives the file its name, once its bytes are on the disk.
     pub(crate) fn publish(self) -> Result<(), Error> {
-        publish(self.temporary, &self.path, true)
+        publish(self.temporary, &self.path, self.replaces)
     }
 }
 

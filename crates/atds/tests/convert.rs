@@ -335,9 +335,14 @@ fn btable_to_avro_and_back_is_the_same_file() {
     let fields: Vec<_> = converted
         .losses
         .iter()
-        .map(|loss| (&*loss.field, loss.values))
+        .map(|loss| (&*loss.field, loss.kind, loss.values))
         .collect();
-    assert_eq!(fields, [("a", 1), ("\u{1f642}", 2)]);
+    let face = "\u{1f642}";
+    let (rounded, infinite) = (LossKind::Rounded, LossKind::Infinite);
+    assert_eq!(
+        fields,
+        [("a", rounded, 1), (face, rounded, 1), (face, infinite, 1)]
+    );
     assert_eq!(all(&records)[0]["a"], json!([0.1]));
 }
 

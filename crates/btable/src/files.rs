@@ -32,7 +32,8 @@ pub fn open(path: impl AsRef<Path>) -> Result<RowReader<Box<dyn Read + Send>>, E
 ///
 /// The file has a temporary name in the same folder until [`finish`](Self::finish): a reader never sees half
 /// a table, and a file that was there before stays as it is until then. If this is dropped before, the
-/// temporary file is removed. What is no ordinary file, such as a pipe, is written in place.
+/// temporary file is removed. What is no ordinary file, such as a pipe, is written in place; a link that
+/// leads nowhere is an error.
 ///
 /// ```
 /// let folder = tempfile::tempdir()?;
@@ -87,7 +88,7 @@ impl FileWriter {
         &mut self.writer
     }
 
-    /// Writes what is left, and gives the file its name.
+    /// Writes what is left, and gives the file its name. That its bytes are on the disk is left to the system.
     ///
     /// # Errors
     /// Writing or renaming fails; the file that was there before is then still there.
@@ -108,16 +109,29 @@ fn new_file(path: &Path) -> io::Result<(File, Option<NewName>)> {
     let path = match fs::metadata(path) {
         Ok(there) if !there.is_file() => return Ok((File::create(path)?, None)),
         Ok(_) => fs::canonicalize(path)?,
+        // A link that leads nowhere stays, too.
+        Err(error) if fs::symlink_metadata(path).is_ok() => return Err(error),
         Err(_) => path.to_owned(),
     };
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let number = NEXT.fetch_add(1, Relaxed);
-    let temporary = format!(".{name}.{}.{number}.tmp", process::id());
-    let temporary = path.with_file_name(temporary);
-    let file = File::create_new(&temporary)?;
-    Ok((file, Some(NewName { temporary, path })))
+    let mut tries = 0;
+    loop {
+        let number = NEXT.fetch_add(1, Relaxed);
+        let temporary = format!(".{name}.{}.{number}.tmp", process::id());
+        let temporary = path.with_file_name(temporary);
+        tries += 1;
+        match File::create_new(&temporary) {
+            Ok(file) => return Ok((file, Some(NewName { temporary, path }))),
+            // A process with this number was killed, and left its file.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && tries < MAX_TRIES => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
+
+/// Temporary names that are tried, of which files may be left.
+const MAX_TRIES: u32 = 1 << 10;
 
 impl NewName {
     fn publish(mut self) -> io::Result<()> {

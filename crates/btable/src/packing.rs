@@ -20,9 +20,12 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// The compression that the name of a file says by its end.
+    /// The compression that the name of a file says by its end, before the number of a shard as in
+    /// `a.btable.gz-00000-of-00128`.
     pub fn of_path(path: &Path) -> Self {
-        match path.extension().and_then(|end| end.to_str()) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = Path::new(without_shard(&name));
+        match name.extension().and_then(|end| end.to_str()) {
             Some("gz") => Compression::Gzip,
             Some("zst") => Compression::Zstandard,
             _ => Compression::None,
@@ -51,6 +54,16 @@ impl Compression {
             Compression::Zstandard => "zstandard",
         }
     }
+}
+
+/// A name without the number of a shard at its end, by the rule of `atds::FileFormat::of_name`.
+fn without_shard(name: &str) -> &str {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let shard = name.rsplit_once("-of-").and_then(|(before, shards)| {
+        let (whole, shard) = before.rsplit_once('-')?;
+        (is_number(shard) && is_number(shards)).then_some(whole)
+    });
+    shard.unwrap_or(name)
 }
 
 impl fmt::Display for Compression {

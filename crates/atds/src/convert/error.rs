@@ -51,7 +51,7 @@ pub enum ConvertError {
     #[error("`schema` is for Avro files that are made of TFRecord files")]
     SchemaNotTaken,
     /// The values of an Avro file, or of a schema, are no records.
-    #[error("the values are {found}: only records have fields")]
+    #[error("the values of the schema are {found}: only records have fields")]
     NotRecords {
         /// The type of the values.
         found: String,
@@ -74,6 +74,17 @@ pub enum ConvertError {
         /// The limit.
         limit: usize,
     },
+    /// The nested records have more fields than `flatten` makes, or longer names.
+    #[error(
+        "`flatten` makes more than {fields} fields, or names of more than {bytes} bytes together, of the \
+         nested records: leave it out, or write a schema with fewer of them"
+    )]
+    TooManyFields {
+        /// The limit of fields.
+        fields: usize,
+        /// The limit of the bytes of their names.
+        bytes: usize,
+    },
     /// A value does not fit the schema that was given.
     #[error("the schema has {expected}, but the record has {found}")]
     DoesNotFit {
@@ -82,8 +93,8 @@ pub enum ConvertError {
         /// What the record has.
         found: String,
     },
-    /// The schema that was made of names is none.
-    #[error("{0}")]
+    /// The schema that was given, or made of names, is none.
+    #[error("the schema: {0}")]
     Schema(SchemaError),
     /// A value does not fit the schema.
     #[error("{0}")]

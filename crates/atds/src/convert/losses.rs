@@ -23,6 +23,8 @@ const OTHERS: &str = "(others)";
 pub enum LossKind {
     /// A number that the new format's type does not hold: it is rounded to the nearest one.
     Rounded,
+    /// A number beyond the largest one of the new format's type: it becomes infinite.
+    Infinite,
     /// A null: in a list it is left out, in a BTable it becomes 0.
     Null,
     /// A record in a record, left out.
@@ -48,6 +50,7 @@ impl LossKind {
     pub fn name(self) -> &'static str {
         match self {
             LossKind::Rounded => "rounded",
+            LossKind::Infinite => "infinite",
             LossKind::Null => "null",
             LossKind::NestedRecord => "nested-record",
             LossKind::Map => "map",
@@ -64,6 +67,7 @@ impl LossKind {
     pub(super) fn what(self) -> &'static str {
         match self {
             LossKind::Rounded => "a number of this size or precision",
+            LossKind::Infinite => "a number that is too large",
             LossKind::Null => "a null",
             LossKind::NestedRecord => "a nested record",
             LossKind::Map => "a map",
@@ -80,6 +84,7 @@ impl LossKind {
     pub(super) fn becomes(self) -> &'static str {
         match self {
             LossKind::Rounded => "rounds it",
+            LossKind::Infinite => "makes it infinite",
             LossKind::NoKind => "empties it",
             _ => "leaves it out",
         }
@@ -104,6 +109,7 @@ impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let done = match self.kind {
             LossKind::Rounded => "rounded",
+            LossKind::Infinite => "made infinite",
             LossKind::NoKind => "emptied",
             _ => "left out",
         };
@@ -145,12 +151,17 @@ impl Losses {
         self.add_value(field, kind, || None)
     }
 
-    /// Counts a number that is rounded.
+    /// Counts a number that is rounded or becomes infinite. The error has it.
     ///
     /// # Errors
     /// Losses are not allowed.
-    pub(super) fn round(&mut self, field: &str, value: impl fmt::Display) -> Result<(), Error> {
-        self.add_value(field, LossKind::Rounded, || Some(value.to_string()))
+    pub(super) fn add_number(
+        &mut self,
+        field: &str,
+        kind: LossKind,
+        value: impl fmt::Display,
+    ) -> Result<(), Error> {
+        self.add_value(field, kind, || Some(value.to_string()))
     }
 
     fn add_value(

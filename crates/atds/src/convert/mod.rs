@@ -54,7 +54,7 @@ use avro_block::Codec;
 
 use crate::avro::records::RecordOptions;
 use crate::files::local_path;
-use crate::new_file::{publish, temporary};
+use crate::new_file::NewFile;
 use crate::opened::Opened;
 use crate::source::{Stop, file_id};
 use crate::{Error, ErrorKind, FileFormat};
@@ -80,7 +80,8 @@ pub struct ConvertOptions {
     /// Whether the fields of nested records become fields with a dot in their names; false by default. They
     /// have no place in TFRecord and BTable otherwise.
     pub flatten: bool,
-    /// Whether a file that has the name of the new one is replaced; false by default.
+    /// Whether a file that has the name of the new one is replaced; false by default. What is no ordinary file,
+    /// such as a device, never is.
     pub force: bool,
     /// The schema, as JSON, of an Avro file that is made of a TFRecord file. `None`, the default, for one that fits the
     /// keys of all records, for which the file is read twice.
@@ -169,11 +170,13 @@ pub fn convert(input: impl AsRef<Path>, output: impl AsRef<Path>) -> Result<Conv
 /// file. `on_progress` is called now and then.
 ///
 /// The file is written beside `output` under a hidden name, and gets its name when it is complete and on the
-/// disk. After an error, what was at `output` before is there.
+/// disk. After an error, what was at `output` before is there. With `force`, a link stays, and the file that it
+/// leads to is replaced.
 ///
 /// # Errors
 /// Any fault of `input`; a value that has no place in the new format, unless `allow_loss`; `output` exists,
-/// unless `force`, or is `input`; its name tells no format, or the one that is read; the system cannot read or
+/// unless `force`, or is `input`, or, in spite of `force`, a folder, a pipe, a device or a link that leads
+/// nowhere; its name tells no format, or the one that is read; the system cannot read or
 /// write; an option out of its range; the caller has cancelled.
 pub fn convert_with(
     input: impl AsRef<Path>,
@@ -195,11 +198,14 @@ pub fn convert_with(
     if options.schema.is_some() && to != FileFormat::Avro {
         return Err(fault(ConvertError::SchemaNotTaken));
     }
-    let temporary = temporary(&output).map_err(|error| Error::io(error, &output))?;
+    let new = match options.force {
+        true => NewFile::replacing(&output)?,
+        false => NewFile::only(&output)?,
+    };
 
     let mut source = Source::new(opened, options, &on_progress)?;
     let mut losses = Losses::new(options.allow_loss, to, source.path());
-    let mut sink = Sink::new(&temporary, &output, to, source.table(), options)?;
+    let mut sink = Sink::new(new.file()?, &output, to, source.table(), options)?;
     loop {
         options.check_cancelled()?;
         losses.record = source.read();
@@ -210,9 +216,9 @@ pub fn convert_with(
     }
     let records = source.read();
     sink.finish()?;
-    let written = temporary.as_file().metadata();
+    let written = new.file()?.metadata();
     let file_bytes = written.map_err(|error| Error::io(error, &output))?.len();
-    publish(temporary, &output, options.force)?;
+    new.publish()?;
     Ok(Converted {
         path: output.into_owned(),
         from,

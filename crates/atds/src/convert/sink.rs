@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use avro_block::{Writer as AvroWriter, WriterOptions};
 use avro_decode::encode::{EncodeOptions, encode};
 use avro_decode::{Schema, Value};
-use tempfile::NamedTempFile;
 
 use super::losses::Losses;
 use super::names::Table;
@@ -16,6 +15,7 @@ use super::to_btable::ToRow;
 #[cfg(feature = "tfrecord")]
 use super::to_tfrecord::ToExample;
 use super::{ConvertError, ConvertOptions};
+use crate::formats::without_shard;
 use crate::limits::FILE_BUFFER;
 use crate::write::container_error;
 use crate::{Error, FileFormat};
@@ -43,15 +43,16 @@ impl Sink {
     /// The system cannot write; the name tells a compression that the format does not have; no field has a
     /// place in it.
     pub(super) fn new(
-        temporary: &NamedTempFile,
+        file: File,
         path: &Path,
         to: FileFormat,
         table: &Table,
         options: &ConvertOptions,
     ) -> Result<Self, Error> {
-        let io = |error| Error::io(error, path);
-        let file = temporary.as_file().try_clone().map_err(io)?;
-        let suffix = path.extension().and_then(|end| end.to_str());
+        // A packing stands before the number of a shard.
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = Path::new(without_shard(&name));
+        let suffix = name.extension().and_then(|end| end.to_str());
         let packing = |suffix: &str| {
             let (suffix, format) = (format!(".{suffix}"), to);
             Error::from(ConvertError::Packing { suffix, format }).in_file(path)

@@ -97,14 +97,18 @@ impl<'a> Source<'a> {
                 let rows = FileRows::new(opened)?;
                 let labels = rows.labels().iter();
                 let fields = labels.map(|label| (label.clone(), json!("double"), false));
-                let table = Table::of_fields("Row", &fields.collect::<Vec<_>>())?;
+                let table = Table::of_fields("Row", &fields.collect::<Vec<_>>());
+                let table = table.map_err(|error| error.in_file(&path))?;
                 (Input::BTable(Box::new(rows)), table)
             }
             #[cfg(feature = "tfrecord")]
             FileFormat::TfRecord => match &options.schema {
                 Some(text) => {
-                    let schema = Schema::parse(text).map_err(ConvertError::Schema)?;
-                    let table = Table::new(schema, text.to_string())?;
+                    let schema = Schema::parse(text).map_err(ConvertError::Schema);
+                    let table = schema
+                        .map_err(Error::from)
+                        .and_then(|schema| Table::new(schema, text.to_string()));
+                    let table = table.map_err(|error| error.in_file(&path))?;
                     let fields = FromExample::new(&table, None);
                     let records = RawRecords::new(opened, &options.records)?;
                     (Input::TfRecord(Box::new(records), fields), table)

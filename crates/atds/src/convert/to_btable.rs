@@ -6,7 +6,7 @@ use avro_decode::schema::{Node, NodeId, Schema};
 use super::ConvertError;
 use super::losses::{LossKind, Losses};
 use super::names::Table;
-use super::types::{Branch, branch, single};
+use super::types::{Branch, Flattened, branch, single};
 use crate::Error;
 
 /// Makes rows of the records of a table.
@@ -33,7 +33,7 @@ enum Becomes {
 
 impl ToRow {
     /// # Errors
-    /// No field has a column.
+    /// No field has a column, or flattened records have too many.
     pub(super) fn new(table: &Table, flattens: bool, to: crate::FileFormat) -> Result<Self, Error> {
         let mut row = ToRow {
             schema: table.schema.clone(),
@@ -42,9 +42,12 @@ impl ToRow {
             cells: Vec::new(),
         };
         let fields = table.record().fields.iter().zip(&table.names);
-        row.fields = fields
-            .map(|(field, name)| plan(&table.schema, name, field.ty, flattens, 0, &mut row.labels))
-            .collect();
+        let mut flattened = flattens.then(Flattened::default);
+        let fields = fields.map(|(field, name)| {
+            let labels = &mut row.labels;
+            plan(&table.schema, name, field.ty, &mut flattened, 0, labels)
+        });
+        row.fields = fields.collect::<Result<_, _>>()?;
         match row.labels.is_empty() {
             true => Err(ConvertError::NoFields { to }.into()),
             false => Ok(row),
@@ -71,10 +74,10 @@ fn plan(
     schema: &Schema,
     name: &str,
     ty: NodeId,
-    flattens: bool,
+    flattened: &mut Option<Flattened>,
     depth: usize,
     labels: &mut Vec<String>,
-) -> Field {
+) -> Result<Field, ConvertError> {
     let becomes = match single(schema, ty) {
         Err(kind) => Becomes::Nothing(kind),
         Ok(node) => match node {
@@ -82,25 +85,28 @@ fn plan(
                 labels.push(name.to_owned());
                 Becomes::Column(labels.len() as u32 - 1)
             }
-            Node::Record(record) if flattens && depth < MAX_FLATTENED => {
-                let fields = record.fields.iter().map(|field| {
-                    let name = format!("{name}.{}", field.name);
-                    plan(schema, &name, field.ty, flattens, depth + 1, labels)
-                });
-                Becomes::Fields(fields.collect())
-            }
-            Node::Record(_) => Becomes::Nothing(LossKind::NestedRecord),
+            Node::Record(record) => match flattened {
+                Some(all) if depth < MAX_FLATTENED => {
+                    all.add(name, record)?;
+                    let fields = record.fields.iter().map(|field| {
+                        let name = format!("{name}.{}", field.name);
+                        plan(schema, &name, field.ty, flattened, depth + 1, labels)
+                    });
+                    Becomes::Fields(fields.collect::<Result<_, _>>()?)
+                }
+                _ => Becomes::Nothing(LossKind::NestedRecord),
+            },
             Node::Map(_) => Becomes::Nothing(LossKind::Map),
             Node::Array(_) => Becomes::Nothing(LossKind::Array),
             Node::Null => Becomes::Nothing(LossKind::Null),
             _ => Becomes::Nothing(LossKind::Text),
         },
     };
-    Field {
+    Ok(Field {
         name: name.to_owned(),
         ty,
         becomes,
-    }
+    })
 }
 
 fn fill(
@@ -142,7 +148,7 @@ fn fill(
                 let rounded = value as f64;
                 // The nearest double of the largest integers is one above them.
                 if i128::from(value) != rounded as i128 {
-                    losses.round(name, value)?;
+                    losses.add_number(name, LossKind::Rounded, value)?;
                 }
                 rounded
             }

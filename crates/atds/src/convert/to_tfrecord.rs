@@ -4,12 +4,13 @@
 
 use atds_tfrecord::{Example, FeatureValues};
 use avro_decode::Value;
+use avro_decode::limits::DEEPEST;
 use avro_decode::schema::{Node, NodeId, Schema};
 
 use super::ConvertError;
 use super::losses::{LossKind, Losses};
 use super::names::Table;
-use super::types::{Branch, branch, single};
+use super::types::{Branch, Flattened, branch, single};
 use crate::Error;
 
 /// Makes messages of the records of a table.
@@ -23,13 +24,14 @@ pub(super) struct ToExample {
 
 impl ToExample {
     /// # Errors
-    /// Two fields have one key.
+    /// Two fields have one key, or flattened records have too many.
     pub(super) fn new(table: &Table, flattens: bool) -> Result<Self, Error> {
         let schema = table.schema.clone();
         let mut keys = Vec::new();
+        let mut flattened = flattens.then(Flattened::default);
         for (field, name) in table.record().fields.iter().zip(&table.names) {
-            let inside = &mut Vec::new();
-            add_keys(&schema, (name, field.ty), flattens, inside, &mut keys);
+            let (inside, field) = (&mut Vec::new(), (&**name, field.ty));
+            add_keys(&schema, field, &mut flattened, inside, &mut keys)?;
         }
         let has_lists = keys.iter().any(|(_, is_list)| *is_list);
         keys.sort_unstable();
@@ -157,7 +159,11 @@ impl ToExample {
                 (FeatureValues::Float(list), &Value::Double(value)) => {
                     let rounded = value as f32;
                     if f64::from(rounded) != value && !value.is_nan() {
-                        losses.round(name, value)?;
+                        let kind = match rounded.is_infinite() {
+                            true => LossKind::Infinite,
+                            false => LossKind::Rounded,
+                        };
+                        losses.add_number(name, kind, value)?;
                     }
                     list.push(rounded);
                 }
@@ -207,24 +213,29 @@ fn array_of(schema: &Schema, ty: NodeId) -> Option<NodeId> {
 fn add_keys(
     schema: &Schema,
     (name, ty): (&str, NodeId),
-    flattens: bool,
+    flattened: &mut Option<Flattened>,
     inside: &mut Vec<NodeId>,
     keys: &mut Vec<(String, bool)>,
-) {
+) -> Result<(), ConvertError> {
     match single(schema, ty) {
         Ok(&Node::Array(items)) => {
             let inner = array_of(schema, items);
             let is_kind = |inner| single(schema, inner).and_then(empty_list).is_ok();
             keys.push((name.to_owned(), inner.is_some_and(is_kind)));
         }
-        Ok(Node::Record(record)) if flattens && !inside.contains(&ty) => {
-            inside.push(ty);
-            for field in &record.fields {
-                let name = format!("{name}.{}", field.name);
-                add_keys(schema, (&name, field.ty), flattens, inside, keys);
+        Ok(Node::Record(record)) => match flattened {
+            Some(all) if !inside.contains(&ty) && inside.len() < DEEPEST => {
+                all.add(name, record)?;
+                inside.push(ty);
+                for field in &record.fields {
+                    let name = format!("{name}.{}", field.name);
+                    add_keys(schema, (&name, field.ty), flattened, inside, keys)?;
+                }
+                inside.pop();
             }
-            inside.pop();
-        }
+            _ => keys.push((name.to_owned(), false)),
+        },
         _ => keys.push((name.to_owned(), false)),
     }
+    Ok(())
 }

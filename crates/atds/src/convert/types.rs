@@ -1,8 +1,9 @@
 //! Types and values without the unions around them.
 
 use avro_decode::Value;
-use avro_decode::schema::{Node, NodeId, Schema};
+use avro_decode::schema::{Node, NodeId, Record, Schema};
 
+use super::ConvertError;
 use super::losses::LossKind;
 
 /// A value without its unions.
@@ -47,5 +48,40 @@ pub(super) fn single(schema: &Schema, ty: NodeId) -> Result<&Node, LossKind> {
             }
         }
         node => Ok(node),
+    }
+}
+
+/// Counts the fields that flattening makes. Named types may stand in several places, so they may be
+/// exponentially more than the schema has.
+#[derive(Default)]
+pub(super) struct Flattened {
+    fields: usize,
+    bytes: usize,
+}
+
+impl Flattened {
+    /// Maximum number of fields, as of the keys that a schema is made for.
+    const MAX_FIELDS: usize = 1 << 16;
+    /// Maximum length of their names together: 256 bytes each, which few have.
+    const MAX_BYTES: usize = 1 << 24;
+
+    /// Counts the fields of `record`, which is at `name`, before their names are made.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub(super) fn add(&mut self, name: &str, record: &Record) -> Result<(), ConvertError> {
+        self.fields += record.fields.len();
+        let names = record
+            .fields
+            .iter()
+            .map(|field| name.len() + 1 + field.name.len());
+        self.bytes = names.fold(self.bytes, usize::saturating_add);
+        match self.fields <= Self::MAX_FIELDS && self.bytes <= Self::MAX_BYTES {
+            true => Ok(()),
+            false => Err(ConvertError::TooManyFields {
+                fields: Self::MAX_FIELDS,
+                bytes: Self::MAX_BYTES,
+            }),
+        }
     }
 }

@@ -62,6 +62,16 @@ pub(crate) struct Counts {
     pub(crate) blocks: Arc<[u64]>,
 }
 
+/// A name without the number of a shard at its end: `train.tfrecord` of `train.tfrecord-00000-of-00128`.
+pub(crate) fn without_shard(name: &str) -> &str {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let shard = name.rsplit_once("-of-").and_then(|(before, shards)| {
+        let (whole, shard) = before.rsplit_once('-')?;
+        (is_number(shard) && is_number(shards)).then_some(whole)
+    });
+    shard.unwrap_or(name)
+}
+
 impl FileFormat {
     /// Number of bytes that tell a format. A pipe is not read further, as another program may still write it.
     pub(crate) const HEAD: u64 = 12;
@@ -128,12 +138,7 @@ impl FileFormat {
     /// Whether a file of this name is of the format: its ending tells it, before the number of a shard
     /// as in `train.tfrecord-00000-of-00128`.
     pub(crate) fn has_name(self, name: &str) -> bool {
-        let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-        let shard = name.rsplit_once("-of-").and_then(|(before, shards)| {
-            let (whole, shard) = before.rsplit_once('-')?;
-            (is_number(shard) && is_number(shards)).then_some(whole)
-        });
-        let name = shard.unwrap_or(name);
+        let name = without_shard(name);
         self.suffixes().iter().any(|end| name.ends_with(end))
     }
 

@@ -8,7 +8,7 @@ mod choice;
 pub(crate) mod tfrecord;
 
 pub use choice::FileFormat;
-pub(crate) use choice::{Chosen, Counts, two_formats};
+pub(crate) use choice::{Chosen, Counts, two_formats, without_shard};
 
 #[cfg(test)]
 mod tests {

@@ -80,7 +80,7 @@ impl AvroFile {
         block.level = options.level;
         block.block_bytes = options.block_bytes;
         block.metadata.clone_from(&options.metadata);
-        let new = NewFile::new(&path)?;
+        let new = NewFile::replacing(&path)?;
         let file = BufWriter::with_capacity(FILE_BUFFER, new.file()?);
         let writer = Writer::new(file, schema, block);
         Ok(AvroFile {

@@ -50,7 +50,7 @@ impl TfRecordFile {
         path: &Path,
         writer: impl FnOnce(BufWriter<File>) -> Writer<BufWriter<File>>,
     ) -> Result<Self, Error> {
-        let new = NewFile::new(&local_path(path)?)?;
+        let new = NewFile::replacing(&local_path(path)?)?;
         let file = BufWriter::with_capacity(FILE_BUFFER, new.file()?);
         Ok(TfRecordFile {
             writer: writer(file),
