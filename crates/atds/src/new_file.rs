@@ -47,6 +47,7 @@ impl NewFile {
     ///
     /// # Errors
     /// The file cannot be made, or something is at `path`.
+    #[cfg(any(feature = "btable", feature = "tfrecord"))]
     pub(crate) fn only(path: &Path) -> Result<Self, Error> {
         // A link that leads nowhere is there, too.
         if fs::symlink_metadata(path).is_ok() {

@@ -8,7 +8,9 @@ mod choice;
 pub(crate) mod tfrecord;
 
 pub use choice::FileFormat;
-pub(crate) use choice::{Chosen, Counts, two_formats, without_shard};
+#[cfg(any(feature = "btable", feature = "tfrecord"))]
+pub(crate) use choice::without_shard;
+pub(crate) use choice::{Chosen, Counts, two_formats};
 
 #[cfg(test)]
 mod tests {
