@@ -55,7 +55,7 @@ pub fn verify_with(path: impl AsRef<Path>, options: &VerifyOptions) -> Result<Ve
     verify::verify_with(path, &of_avro(options))
 }
 
-/// Verifies files side by side, as [`verify::verify_files`](crate::verify::verify_files).
+/// Verifies files side by side, as [`verify_files`](crate::verify::verify_files).
 ///
 /// # Errors
 /// As [`verify_with`]; if the caller cancels, after the results of the files that are complete.
