@@ -70,6 +70,9 @@ pub struct Options {
     pub skip_damage: bool,
     /// The split whose records are read: all counts of records are of these; `None` for all records.
     pub split: Option<Arc<Split>>,
+    /// The numbers of the files that are read, in ascending order; `None` for all. Others are not opened, and
+    /// the orders of files and of each file's blocks are what they would be among all files.
+    pub files: Option<Arc<[usize]>>,
     /// The part of an epoch that is read; `None` for all of it.
     pub slice: Option<Slice>,
     /// The part of an epoch that is read where other readers have read some of it before. Its draws are of the
@@ -130,6 +133,7 @@ impl Options {
             read_size: 128 << 10,
             skip_damage: false,
             split: None,
+            files: None,
             slice: None,
             rest: None,
             provenance: None,
@@ -143,6 +147,12 @@ impl Options {
             piece_rows: None,
             delays: None,
         }
+    }
+
+    /// Whether file `file` is read.
+    pub(crate) fn has_file(&self, file: usize) -> bool {
+        let own = self.files.as_ref();
+        own.is_none_or(|own| own.binary_search(&file).is_ok())
     }
 
     pub(crate) fn is_shuffled(&self) -> bool {

@@ -159,11 +159,14 @@ impl PlanningThread {
             true => Some(self.list_runs()?),
             false => None,
         };
-        let order = match &runs {
+        let mut order = match &runs {
             Some(runs) => run_order(seed, epoch, runs.records.len()),
             None if flow.options.shuffle_files => file_order(seed, epoch, self.files.len()),
             None => (0..self.files.len()).collect(),
         };
+        if runs.is_none() {
+            order.retain(|&file| flow.options.has_file(file));
+        }
         let counted = match (flow.options.rest_of(epoch), &flow.options.slice) {
             (Some(rest), _) => Some(&rest.file_records),
             (None, slice) => slice.as_ref().map(|slice| &slice.file_records),

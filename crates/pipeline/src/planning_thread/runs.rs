@@ -43,13 +43,13 @@ pub(super) struct Run {
 /// Bytes that a run takes in lists, in the order of an epoch and in what allocators add.
 const LISTED_BYTES: u64 = (2 * size_of::<Run>() + 2 * size_of::<FilePart>() + 128) as u64;
 
-/// The runs of all files, file after file.
+/// The runs of all files that are read, file after file.
 #[derive(Debug)]
 pub(crate) struct RunList {
     pub(super) runs: Vec<Run>,
     /// Number of records of each run.
     pub(super) records: Arc<[u64]>,
-    /// Number of records of each file.
+    /// Number of records of each file; 0 of those that are not read.
     file_records: Vec<u64>,
     /// What framing has left out, each with the number of the run that notes it, in the order of these.
     skipped: Vec<(usize, Skipped)>,
@@ -211,6 +211,10 @@ impl PlanningThread {
         let (mut file_records, mut skipped) = (Vec::new(), Vec::new());
         let mut all = Lease::none(&self.flow.memory);
         for number in 0..self.files.len() {
+            if !self.flow.options.has_file(number) {
+                file_records.push(0);
+                continue;
+            }
             let found = self.file_runs(number);
             let found = found.map_err(|stop| stop.in_file(&self.files.location(number)))?;
             all.merge(self.lease_runs(LISTED_BYTES.saturating_mul(found.runs.len() as u64))?);
