@@ -51,7 +51,7 @@ impl Batches {
             Dataset { settings }.num_records()
         });
         let (watch, failed) = match watch {
-            Ok(watch) => (watch, settings.inputs.claim().err()),
+            Ok(watch) => (watch, settings.claim().err()),
             Err(error) => (SkipWatch::nothing(), Some(error)),
         };
         let pipeline = settings.pipeline();

@@ -23,6 +23,7 @@ use crate::iteration::no_shuffling;
 use crate::limits::{
     DEFAULT_INFER_SAMPLE, DEFAULT_PREFETCH, MAX_PREFETCH, MAX_THREADS, default_memory_limit,
 };
+use crate::shares::ShardBy;
 use crate::source::{Mappings, OnceInputs};
 use crate::split::Split;
 use crate::state::{Reader, hashes_of, names_of};
@@ -52,6 +53,7 @@ impl Dataset {
                 on_error: OnError::Raise,
                 mask: "mask".to_owned(),
                 skips: SkipOptions::default(),
+                shard_by: ShardBy::default(),
             },
             check_files: true,
             on_check: Arc::new(|_, _| ControlFlow::Continue(())),
@@ -464,6 +466,8 @@ impl DatasetBuilder {
         let chosen = chosen.map_err(|error| two_formats(error, format, &files, &inputs))?;
         let spec = with_own_columns(&chosen.spec, &self.run.pipeline)?;
         let memory_limit = self.run.pipeline.memory_limit;
+        let print = chosen.options_print.with_split(split);
+        let print = print.sharded_by(self.run.shard_by);
         Ok(Dataset::new(Settings {
             files,
             file_format: format,
@@ -479,7 +483,7 @@ impl DatasetBuilder {
             threads: Arc::default(),
             costs: Arc::default(),
             runs: Arc::default(),
-            options_print: Arc::new(chosen.options_print.with_split(split)),
+            options_print: Arc::new(print),
             file_prints: Arc::default(),
             reader: Some(Reader::ALL),
             layers: Default::default(),

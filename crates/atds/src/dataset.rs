@@ -1,4 +1,6 @@
-//! A dataset: what it reads, and its parts.
+//! A dataset: what it reads.
+
+mod shards;
 
 use std::fmt;
 use std::mem;
@@ -18,10 +20,11 @@ use crate::damage::{OnError, SkipOptions, Skipped};
 use crate::formats::{Counts, FileFormat};
 use crate::index::FileIndex;
 use crate::lock::lock;
-use crate::shares::{World, shard};
+use crate::shares::ShardBy;
 use crate::source::{Mappings, OnceInputs};
 use crate::state::{
-    self, FilePrints, Hash, Layers, OptionsPrint, Reader, State, StateMismatch, sum,
+    self, BlockCounts, FilePrints, Hash, Layers, Looked, OptionsPrint, Reader, State,
+    StateMismatch, sum,
 };
 use crate::tolerate::FaultLog;
 use crate::{Batches, Error};
@@ -108,6 +111,7 @@ pub(crate) struct RunOptions {
     pub(crate) mask: String,
     pub(crate) skips: SkipOptions,
     pub(crate) epochs: u64,
+    pub(crate) shard_by: ShardBy,
 }
 
 impl Dataset {
@@ -170,7 +174,8 @@ impl Dataset {
 
     /// Number of records of each file, of those in the [split](crate::DatasetBuilder::split). They are counted once for a data set, by reading a few bytes of every
     /// block, unless they are in an [index](crate::DatasetBuilder::index); a file that has another size or
-    /// time since is counted again. A slice has the counts that it was made with. Files that are packed as a
+    /// time since is counted again. A slice has the counts that it was made with, and a share of whole files 0
+    /// for files of others. Files that are packed as a
     /// whole are unpacked to count them, which takes about as long as reading them, and is logged.
     ///
     /// # Errors
@@ -181,94 +186,7 @@ impl Dataset {
         }
         let reason = "its records cannot be counted before they are read";
         self.settings.inputs.refuse(reason)?;
-        Ok(self.file_prints(true)?.file_records().collect())
-    }
-
-    /// The shard of this data set that one of `count` processes reads. Each record of an epoch is
-    /// in exactly one shard, and shards differ by at most one record. Each call counts the records
-    /// of all files; for several shards, count once and call [`slice`](Dataset::slice).
-    ///
-    /// A shard draws from its shuffle buffer as rank `index`, see [`with_rank`](Dataset::with_rank);
-    /// a shard of a slice draws as a slice does.
-    ///
-    /// ```
-    /// # use atds_generate::{generate, GenerateOptions, Preset};
-    /// # let folder = tempfile::tempdir()?;
-    /// # let folder = folder.path();
-    /// # generate(folder, &GenerateOptions::new(Preset::Ads, 1_000))?;
-    /// let dataset = atds::Dataset::builder(folder, 64).build()?;
-    /// let shard = dataset.shard(2, 3)?;
-    /// assert_eq!(shard.num_records()?, 334);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// An index that is not below `count`; otherwise as for
-    /// [`file_records`](Dataset::file_records).
-    pub fn shard(&self, index: u64, count: u64) -> Result<Dataset, Error> {
-        Error::check(index < count, "index", "below the count of shards")?;
-        let file_records = self.file_records()?;
-        match &self.settings.run.pipeline.slice {
-            None => self.share(World::of_shards(count), index, 0, file_records),
-            Some(_) => self.slice(shard(self.num_records()?, index, count), file_records),
-        }
-    }
-
-    /// The records of worker `worker` of rank `rank` of a world, in each epoch: those of its
-    /// [share](crate::shares). It has all batches of these records: the caller leaves out or adds those that
-    /// `uneven` says. `file_records` are the data set's [`file_records`](Dataset::file_records). With a
-    /// [merged](State::merge) state it goes on with its share of what is left.
-    ///
-    /// # Errors
-    /// A rank or worker that the world lacks, or a data set that is a slice; otherwise as for
-    /// [`slice`](Dataset::slice).
-    pub fn share(
-        &self,
-        world: World,
-        rank: u64,
-        worker: u64,
-        file_records: impl Into<Arc<[u64]>>,
-    ) -> Result<Dataset, Error> {
-        Error::check(rank < world.ranks, "rank", "below the number of ranks")?;
-        Error::check(
-            worker < world.workers,
-            "worker",
-            "below the number of workers",
-        )?;
-        let pipeline = &self.settings.run.pipeline;
-        Error::check(pipeline.slice.is_none(), "world", "left out for a slice")?;
-        let file_records = file_records.into();
-        let share = world.share(
-            sum(&file_records),
-            pipeline.batch_size as u64,
-            pipeline.drop_remainder,
-            rank,
-        );
-        let records = share.worker(worker).records;
-        let mut shared = self.slice(records, file_records)?.with_rank(rank, worker);
-        shared.change(|settings| {
-            settings.reader = Some(Reader {
-                world,
-                rank,
-                worker,
-            });
-        });
-        Ok(shared)
-    }
-
-    /// The same records, drawn from the shuffle buffer by worker `worker` of rank `rank`. Seed,
-    /// epoch, rank and worker fix the draws. The draws of different ranks and workers are
-    /// independent. The orders of files and of blocks are the same for all ranks and workers.
-    ///
-    /// A data set that is no slice draws as worker 0 of rank 0. Give the slices of several processes
-    /// the numbers of these, so that their order depends on nothing else.
-    pub fn with_rank(&self, rank: u64, worker: u64) -> Dataset {
-        let stream = |pipeline: &mut Options| {
-            (pipeline.stream.rank, pipeline.stream.worker) = (rank, worker);
-        };
-        let mut dataset = self.with(stream);
-        dataset.change(|settings| settings.reader = None);
-        dataset
+        Ok(self.file_prints(true, true)?.file_records().collect())
     }
 
     /// Number of records that the readers of a [merged](State::merge) state have left to all that go on
@@ -283,46 +201,6 @@ impl Dataset {
     /// next iteration starts threads.
     pub fn end_threads(&self) {
         self.settings.threads.end();
-    }
-
-    /// The slice of this data set that reads the range `records` of an epoch. Positions count in
-    /// the epoch's order of files and blocks, before the shuffle buffer. If files or blocks are
-    /// shuffled, a slice has other records in every epoch. Slices that do not overlap never read
-    /// the same record. A slice draws from its shuffle buffer as if the number of its first record
-    /// were its [rank](Dataset::with_rank), so that other slices draw independently.
-    ///
-    /// Only files and blocks with records in the slice are read. `file_records`
-    /// are the data set's [`file_records`](Dataset::file_records), counted here or
-    /// by another process with the same files. A slice of a slice counts from the start of the
-    /// outer slice.
-    ///
-    /// # Errors
-    /// The range is beyond the records or ends before it starts, or there are counts for another
-    /// number of files. Iterating fails if a file has another number of records than was counted.
-    pub fn slice(
-        &self,
-        records: Range<u64>,
-        file_records: impl Into<Arc<[u64]>>,
-    ) -> Result<Dataset, Error> {
-        let file_records = file_records.into();
-        let inputs = &self.settings.inputs;
-        inputs.refuse("shards and slices of it cannot be read")?;
-        let is_right = file_records.len() == self.files().len();
-        Error::check(is_right, "file_records", "a count for each file")?;
-        let all = match &self.settings.run.pipeline.slice {
-            Some(slice) => slice.records.clone(),
-            None => 0..sum(&file_records),
-        };
-        let is_right = records.start <= records.end && records.end <= all.end - all.start;
-        Error::check(is_right, "records", "a range of those there are")?;
-        let records = all.start + records.start..all.start + records.end;
-        let first = records.start;
-        let slice = Slice {
-            records,
-            file_records,
-        };
-        let sliced = self.with(|pipeline| pipeline.slice = Some(slice));
-        Ok(sliced.with_rank(first, 0))
     }
 
     /// The same data set with another [seed](crate::DatasetBuilder::seed): that of a [state](State::seed), if
@@ -421,7 +299,7 @@ impl Dataset {
             batches: 0,
         };
         // A file may have been replaced since it was looked at.
-        let prints = rest.file_prints(true)?;
+        let prints = rest.file_prints(true, rest.states_count())?;
         state.check(&rest.state_at(position, 0)?, self.files())?;
         if !state.layers().is_empty() {
             let reader = rest.settings.reader.ok_or(StateMismatch::Slice)?;
@@ -451,7 +329,7 @@ impl Dataset {
     pub fn state_at(&self, position: Position, until: u64) -> Result<State, Error> {
         let settings = &self.settings;
         let (options, pipeline) = (&settings.options_print, &settings.run.pipeline);
-        let files = &self.file_prints(false)?.sums;
+        let files = &self.file_prints(false, self.states_count())?.sums;
         let whose = (pipeline, settings.reader.as_ref(), &settings.layers.0);
         Ok(State::new(position, until, whose, options, files))
     }
@@ -517,17 +395,25 @@ impl Dataset {
     /// # Errors
     /// As for [`Batches::state`].
     pub fn block_records(&self) -> Result<Vec<Arc<[u64]>>, Error> {
-        let prints = self.file_prints(false)?;
+        let prints = self.file_prints(false, true)?;
         let files = 0..self.files().len();
-        Ok(files.map(|file| prints.block_records(file)).collect())
+        let records = files.map(|file| prints.block_records(file).unwrap_or_default());
+        Ok(records.collect())
     }
 
-    /// What a state says of the files. If `again`, files that were replaced since are seen.
-    fn file_prints(&self, again: bool) -> Result<Arc<FilePrints>, Error> {
+    /// Whether records are counted for states. Those of whole files do without: the same readers go on.
+    fn states_count(&self) -> bool {
+        self.settings.run.shard_by == ShardBy::Record
+    }
+
+    /// What a state says of the files that are read. If `again`, files that were replaced since are seen. If
+    /// `counts`, their records are counted.
+    fn file_prints(&self, again: bool, counts: bool) -> Result<Arc<FilePrints>, Error> {
         let settings = &*self.settings;
         let known = lock(&settings.file_prints).clone();
         if let Some(known) = &known
             && !again
+            && (known.are_counted() || !counts)
         {
             return Ok(known.clone());
         }
@@ -541,22 +427,26 @@ impl Dataset {
         let mut is_logged = false;
         let mut progress = Progress::every(settings.run.pipeline.logged_every);
         let files = self.files().len();
-        let count = |file: usize| {
+        let look = |file: usize| {
+            let (path, reading) = (&settings.files[file], &settings.run.reading);
+            let format = settings.file_format;
+            if !counts {
+                return Ok((format.marker(path)?, None));
+            }
             progress.note(file as u64, files as u64, || {
                 format!("counted the records of {file} of {files} files")
             });
-            let (path, reading) = (&settings.files[file], &settings.run.reading);
-            let format = settings.file_format;
             if let Some(packing) = settings.inputs.packed.packing(path)
                 && !mem::replace(&mut is_logged, true)
             {
                 log::warn!(
                     "{}: the whole file is packed as {packing}, so that counting its records takes as long \
-                     as reading it; this is done once for the data set",
+                     as reading it; this is done once for the data set. Readers that share whole files, \
+                     shard_by=\"file\", count none",
                     path.display()
                 );
             }
-            let counts = if let Some(pipeline) = &pipeline {
+            let found = if let Some(pipeline) = &pipeline {
                 let blocks = pipeline.block_records(file);
                 Counts {
                     marker: format.marker(path)?,
@@ -568,14 +458,20 @@ impl Dataset {
                 format.count(path, reading)?
             };
             let members = match &settings.run.pipeline.split {
-                None => Ok(counts.blocks.clone()),
-                Some(split) => split.count(file, &counts.blocks),
+                None => Ok(found.blocks.clone()),
+                Some(split) => split.count(file, &found.blocks),
             };
             let members = members.map_err(|error| Error::from(error).in_file(path))?;
-            Ok((counts, members))
+            let Counts { marker, blocks } = found;
+            Ok((marker, Some(BlockCounts { blocks, members })))
+        };
+        let looked = Looked {
+            own: settings.run.pipeline.files.as_deref(),
+            counts,
+            states_count: self.states_count(),
         };
         let names = &settings.file_names;
-        let found = FilePrints::new(self.files(), names, known.as_deref(), count)?;
+        let found = FilePrints::new(self.files(), names, looked, known.as_deref(), look)?;
         let found = Arc::new(found);
         *lock(&settings.file_prints) = Some(found.clone());
         Ok(found)

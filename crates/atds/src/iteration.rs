@@ -1,6 +1,8 @@
 //! The files of a data set, as the pipeline reads them.
 
+use std::collections::HashSet;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
@@ -42,7 +44,7 @@ impl atds_pipeline::Files for Settings {
     }
 
     fn block_records(&self, file: usize) -> Option<Arc<[u64]>> {
-        Some(lock(&self.file_prints).as_ref()?.block_records(file))
+        lock(&self.file_prints).as_ref()?.block_records(file)
     }
 
     fn version(&self, file: usize) -> Option<u64> {
@@ -75,6 +77,24 @@ pub(crate) fn no_shuffling(options: &Options) -> Option<&'static str> {
 }
 
 impl Settings {
+    /// Takes the inputs that are read only once for an iteration.
+    ///
+    /// # Errors
+    /// An iteration has taken one of them already.
+    pub(crate) fn claim(&self) -> Result<(), Error> {
+        let own = self.run.pipeline.files.as_ref();
+        if own.is_some_and(|own| own.is_empty()) {
+            log::warn!(
+                "there are fewer files, {}, than readers that share them by file: this one has none, and no batches",
+                self.files.len()
+            );
+        }
+        let own: Option<HashSet<&Path>> =
+            own.map(|own| own.iter().map(|&file| &*self.files[file]).collect());
+        self.inputs
+            .claim(|path| own.as_ref().is_none_or(|own| own.contains(path)))
+    }
+
     /// The pipeline of an iteration.
     pub(crate) fn pipeline(self: &Arc<Self>) -> Pipeline {
         let run = &self.run;

@@ -85,6 +85,7 @@ pub use dataset::Dataset;
 #[doc(inline)]
 pub use files::Files;
 pub use formats::FileFormat;
+pub use shares::ShardBy;
 pub use split::{Split, SplitBy, SplitFault};
 pub use tolerate::Tolerate;
 

@@ -1,8 +1,27 @@
-//! Shares: the records of an epoch are divided among ranks, and those of a rank among its workers.
+//! Shares: the records of an epoch are divided among ranks, and those of a rank among its workers; or the files
+//! are.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+
+use crate::state::sum;
+
+/// What ranks and workers share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ShardBy {
+    /// The records: each reader has consecutive ones of an epoch, as many as any other but for one. The records
+    /// of all files are counted first. A file that is packed as a whole is unpacked for that, and again by
+    /// each reader.
+    #[default]
+    Record,
+    /// The files, in the order in which they were given: each reader has every nth, in each epoch. Nothing is
+    /// counted, and files of others are not opened. How even the shares are is up to the files. Readers
+    /// beyond the number of files have none.
+    File,
+}
 
 /// What becomes of a batch that only some ranks have: ranks that wait for one another at each batch must have
 /// the same number of batches.
@@ -91,6 +110,58 @@ impl World {
         }
     }
 
+    /// The shares of all workers of all ranks, rank by rank, where they share whole files of `file_records`
+    /// records. With [`Uneven::Drop`] each rank gives out as many batches as the rank with the fewest makes, those
+    /// that a loader takes first, and with [`Uneven::Pad`] as many as the rank with the most.
+    pub fn shares_of_files(
+        &self,
+        file_records: &[u64],
+        batch_size: u64,
+        drop_remainder: bool,
+    ) -> Vec<Vec<FileShare>> {
+        let files = |rank, worker| {
+            let of_rank = every(0..file_records.len(), rank, self.ranks);
+            every(of_rank.iter().copied(), worker, self.workers)
+        };
+        let worker = |rank, worker| {
+            let files = files(rank, worker);
+            let records: Vec<u64> = files.iter().map(|&file| file_records[file]).collect();
+            let records = sum(&records);
+            let made = match drop_remainder {
+                true => records / batch_size,
+                false => records.div_ceil(batch_size),
+            };
+            FileShare {
+                records,
+                made,
+                taken: made,
+                padding: 0,
+            }
+        };
+        let rank = |rank| -> Vec<FileShare> {
+            let workers = 0..self.workers;
+            workers.map(|number| worker(rank, number)).collect()
+        };
+        let mut ranks: Vec<_> = (0..self.ranks).map(rank).collect();
+        let made = |rank: &Vec<FileShare>| -> u64 { rank.iter().map(|worker| worker.made).sum() };
+        let (fewest, most) = (ranks.iter().map(made).min(), ranks.iter().map(made).max());
+        let (fewest, most) = (fewest.unwrap_or(0), most.unwrap_or(0));
+        for rank in &mut ranks {
+            let (own, workers) = (made(rank), rank.len());
+            let all: Vec<u64> = rank.iter().map(|worker| worker.made).collect();
+            match self.uneven {
+                Uneven::Keep => {}
+                Uneven::Drop => {
+                    for (worker, taken) in rank.iter_mut().zip(by_turns(&all, fewest)) {
+                        worker.taken = taken;
+                    }
+                }
+                Uneven::Pad => rank[workers - 1].padding = most - own,
+            }
+        }
+        ranks
+    }
+
     /// Number of steps that the ranks together make of `records` records: the most batches of a rank.
     pub(crate) fn steps(&self, records: u64, batch_size: u64, drop_remainder: bool) -> u64 {
         // The last rank has as many records as any.
@@ -150,24 +221,44 @@ impl Share {
         let all: Vec<u64> = workers
             .map(|worker| self.worker(worker).batches())
             .collect();
-        // Whole rounds: the most that are not more than `step` batches.
-        let of_rounds = |rounds: u64| all.iter().map(|&own| own.min(rounds)).sum::<u64>();
-        let (mut rounds, mut end) = (0, step + 1);
-        while rounds + 1 < end {
-            let middle = rounds + (end - rounds) / 2;
-            match of_rounds(middle) <= step {
-                true => rounds = middle,
-                false => end = middle,
-            }
-        }
-        let mut left = step - of_rounds(rounds);
-        let of_worker = |own: u64| {
-            let more = u64::from(own > rounds && left > 0);
-            left -= more;
-            own.min(rounds) + more
-        };
-        all.into_iter().map(of_worker).collect()
+        by_turns(&all, step)
     }
+}
+
+/// Number of batches that each worker gives out of the first `step`, if worker by worker has the next as long as
+/// it has more: each has `all` of its own.
+fn by_turns(all: &[u64], step: u64) -> Vec<u64> {
+    // Whole rounds: the most that are not more than `step` batches.
+    let of_rounds = |rounds: u64| all.iter().map(|&own| own.min(rounds)).sum::<u64>();
+    let (mut rounds, mut end) = (0, step + 1);
+    while rounds + 1 < end {
+        let middle = rounds + (end - rounds) / 2;
+        match of_rounds(middle) <= step {
+            true => rounds = middle,
+            false => end = middle,
+        }
+    }
+    let mut left = step - of_rounds(rounds);
+    let of_worker = |&own: &u64| {
+        let more = u64::from(own > rounds && left > 0);
+        left -= more;
+        own.min(rounds) + more
+    };
+    all.iter().map(of_worker).collect()
+}
+
+/// The share of a worker that has whole files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FileShare {
+    /// Number of records of its files.
+    pub records: u64,
+    /// Number of batches that these make.
+    pub made: u64,
+    /// Number of these batches that are given out, the first ones.
+    pub taken: u64,
+    /// Number of batches of padding after them.
+    pub padding: u64,
 }
 
 /// The share of one of a rank's workers.
@@ -202,7 +293,14 @@ pub(crate) fn shard(records: u64, index: u64, count: u64) -> Range<u64> {
     bound(index)..bound(index + 1)
 }
 
+/// Every `count`th of the files from number `index` on.
+pub(crate) fn every(files: impl Iterator<Item = usize>, index: u64, count: u64) -> Arc<[usize]> {
+    let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    files.skip(number(index)).step_by(number(count)).collect()
+}
+
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -237,6 +335,46 @@ mod tests {
                         };
                         check(world, records, batch_size, drop_remainder);
                     }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn ranks_and_workers_share_all_files_in_equal_steps() {
+        let file_records = [7, 0, 12, 1, 30, 5, 6];
+        for (ranks, workers) in [(1, 1), (2, 1), (2, 2), (3, 2), (1, 4), (5, 3)] {
+            for drop_remainder in [false, true] {
+                for uneven in Uneven::ALL {
+                    let world = World {
+                        ranks,
+                        workers,
+                        uneven,
+                    };
+                    let shares = world.shares_of_files(&file_records, 4, drop_remainder);
+                    let all = shares.iter().flatten();
+                    assert_eq!(all.map(|share| share.records).sum::<u64>(), 61, "{world:?}");
+                    let batches = |rank: &Vec<FileShare>| -> u64 {
+                        rank.iter()
+                            .map(|worker| worker.taken + worker.padding)
+                            .sum()
+                    };
+                    let made = |rank: &Vec<FileShare>| -> u64 {
+                        rank.iter().map(|worker| worker.made).sum()
+                    };
+                    let expected: Vec<u64> = match uneven {
+                        Uneven::Keep => shares.iter().map(made).collect(),
+                        Uneven::Drop => vec![shares.iter().map(made).min().unwrap(); shares.len()],
+                        Uneven::Pad => vec![shares.iter().map(made).max().unwrap(); shares.len()],
+                    };
+                    let found: Vec<u64> = shares.iter().map(batches).collect();
+                    assert_eq!(found, expected, "{world:?}");
+                    assert!(
+                        shares
+                            .iter()
+                            .flatten()
+                            .all(|worker| worker.taken <= worker.made)
+                    );
                 }
             }
         }

@@ -1,16 +1,14 @@
 //! Where an iteration is, to be saved with a checkpoint, and what must be the same to go on there.
 
 mod digits;
+mod files;
 mod layers;
 mod merge;
 mod mismatch;
 
 use std::borrow::Cow;
 use std::fmt;
-use std::io;
-use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
-use std::time::UNIX_EPOCH;
+use std::path::PathBuf;
 
 #[doc(inline)]
 pub use atds_pipeline::Position;
@@ -18,14 +16,16 @@ use atds_pipeline::{Options, SkippedCounts, Slice};
 use avro_decode::PlanOptions;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 use twox_hash::XxHash3_64;
 
+use crate::Feature;
 use crate::avro::records::RecordOptions;
 use crate::features::to_json;
-use crate::formats::Counts;
-use crate::shares::Uneven;
-use crate::{Error, Feature};
+use crate::shares::{ShardBy, Uneven};
 
+use self::files::FilesPrint;
+pub(crate) use self::files::{BlockCounts, FilePrints, Looked, hashes_of, names_of};
 pub(crate) use self::layers::{Layers, Reader};
 pub use self::merge::Unmergeable;
 pub use self::mismatch::StateMismatch;
@@ -112,6 +112,9 @@ pub(crate) struct OptionsPrint {
     /// The split, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     split: Option<String>,
+    /// "file", if readers have whole files. Other states have none, to be short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shard_by: Option<Cow<'static, str>>,
     features: Hash,
     reader_schema: Hash,
     tolerate: String,
@@ -122,93 +125,6 @@ pub(crate) struct OptionsPrint {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Hash(#[serde(with = "digits")] u64);
-
-/// The files, in constant size.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct FilesPrint {
-    count: u64,
-    names: Sums,
-    sizes: Sums,
-    markers: Sums,
-    records: Sums,
-    /// Of the times of their last change, which are only warned of: files are copied.
-    times: Sums,
-}
-
-/// The sum of a hash of each file, and that of its products with the numbers of the files from 1 on. If
-/// one file has changed, they tell which.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Sums(Hash, Hash);
-
-/// A file, as far as the fingerprint is concerned.
-#[derive(Clone, Debug)]
-struct FilePrint {
-    size: u64,
-    /// Nanoseconds since 1970.
-    modified: u64,
-    marker: [u8; 16],
-    /// Number of records of each block, and of those in the split.
-    blocks: Arc<[u64]>,
-    members: Arc<[u64]>,
-}
-
-/// What was found of the files of a data set.
-#[derive(Debug)]
-pub(crate) struct FilePrints {
-    pub(crate) sums: FilesPrint,
-    files: Vec<FilePrint>,
-}
-
-impl FilePrints {
-    /// Looks at files whose names have these [hashes](hashes_of). `count` counts their records, and of each
-    /// block those in the split. Files that are as they were in `known` are not read again.
-    ///
-    /// # Errors
-    /// The first file that cannot be read, or whose framing is damaged.
-    pub(crate) fn new(
-        files: &[PathBuf],
-        names: &[Hash],
-        known: Option<&FilePrints>,
-        mut count: impl FnMut(usize) -> Result<(Counts, Arc<[u64]>), Error>,
-    ) -> Result<Self, Error> {
-        let print = |(number, path): (usize, &PathBuf)| {
-            let (size, modified) = stamp(path)?;
-            if let Some(known) = known.and_then(|known| known.files.get(number))
-                && (size, modified) == (known.size, known.modified)
-            {
-                return Ok(known.clone());
-            }
-            let (Counts { marker, blocks }, members) = count(number)?;
-            Ok(FilePrint {
-                size,
-                modified,
-                marker,
-                blocks,
-                members,
-            })
-        };
-        let found: Vec<_> = files
-            .iter()
-            .enumerate()
-            .map(print)
-            .collect::<Result<_, Error>>()?;
-        Ok(FilePrints {
-            sums: FilesPrint::new(names, &found),
-            files: found,
-        })
-    }
-
-    /// Number of records of each file that are in the split.
-    pub(crate) fn file_records(&self) -> impl Iterator<Item = u64> {
-        self.files.iter().map(|file| sum(&file.members))
-    }
-
-    /// Number of records of each block of a file that are in the split.
-    pub(crate) fn block_records(&self, file: usize) -> Arc<[u64]> {
-        self.files[file].members.clone()
-    }
-}
 
 impl State {
     /// The state at a position of an iteration up to epoch `until`.
@@ -263,6 +179,11 @@ impl State {
         self.world.rank.is_none()
     }
 
+    /// Whether readers have whole files.
+    fn is_by_file(&self) -> bool {
+        self.fingerprint.options.shard_by.is_some()
+    }
+
     pub(crate) fn layers(&self) -> &Layers {
         &self.layers
     }
@@ -278,6 +199,12 @@ impl State {
         let mut options = saved.options.clone();
         if self.is_merged() {
             options.batch_size = found.options.batch_size;
+            if self.is_by_file() {
+                // It is at the start of an epoch, whoever reads which files.
+                options.shard_by = found.options.shard_by.clone();
+                options.check(&found.options)?;
+                return saved.files.check(&found.files.of_names(), files);
+            }
         }
         options.check(&found.options)?;
         saved.files.check(&found.files, files)
@@ -357,6 +284,9 @@ impl fmt::Display for Whose {
         write!(f, "worker {worker} of rank {rank}")?;
         match self.records {
             Some([start, end]) => write!(f, ", which reads the records {start} to {end}"),
+            None if self.ranks.saturating_mul(self.workers) > 1 => {
+                write!(f, ", which reads its own files")
+            }
             None => write!(f, ", which reads all records"),
         }
     }
@@ -377,6 +307,7 @@ impl OptionsPrint {
             shuffle_blocks: false,
             shuffle: None,
             split: None,
+            shard_by: None,
             features: hash(to_json(&features).to_string().as_bytes()),
             reader_schema: reader.map_or(Hash::default(), |schema| {
                 hash(schema.to_string().as_bytes())
@@ -388,6 +319,11 @@ impl OptionsPrint {
 
     pub(crate) fn with_split(self, split: Option<String>) -> Self {
         OptionsPrint { split, ..self }
+    }
+
+    pub(crate) fn sharded_by(self, by: ShardBy) -> Self {
+        let shard_by = (by == ShardBy::File).then_some("file".into());
+        OptionsPrint { shard_by, ..self }
     }
 
     fn of(self, pipeline: &Options) -> Self {
@@ -412,7 +348,11 @@ impl OptionsPrint {
         let value = |print: &OptionsPrint| serde_json::to_value(print).unwrap_or_default();
         let (saved, now) = (value(self), value(now));
         for name in OPTIONS {
-            let [saved, now] = [&saved[name], &now[name]];
+            let value = |print: &Value| match &print[name] {
+                Value::Null if name == "shard_by" => Value::from("record"),
+                value => value.clone(),
+            };
+            let [saved, now] = [value(&saved), value(&now)];
             if saved != now {
                 let is_long = matches!(name, "features" | "reader_schema");
                 let values = (!is_long).then(|| (saved.to_string(), now.to_string()));
@@ -424,7 +364,7 @@ impl OptionsPrint {
 }
 
 /// The options in the order in which they are compared.
-const OPTIONS: [&str; 12] = [
+const OPTIONS: [&str; 13] = [
     "batch_size",
     "shuffle_buffer_size",
     "drop_remainder",
@@ -433,146 +373,12 @@ const OPTIONS: [&str; 12] = [
     "shuffle_blocks",
     "shuffle",
     "split",
+    "shard_by",
     "features",
     "reader_schema",
     "tolerate",
     "out_of_bounds",
 ];
-
-impl FilesPrint {
-    fn new(names: &[Hash], prints: &[FilePrint]) -> Self {
-        let of = |value: fn(&FilePrint) -> Hash| -> Sums { prints.iter().map(value).collect() };
-        FilesPrint {
-            count: names.len() as u64,
-            names: names.iter().copied().collect(),
-            sizes: of(|print| hash(&print.size.to_le_bytes())),
-            markers: of(|print| hash(&print.marker)),
-            records: of(|print| hash(&print.records().to_le_bytes())),
-            times: of(|print| hash(&print.modified.to_le_bytes())),
-        }
-    }
-
-    fn check(&self, now: &FilesPrint, files: &[PathBuf]) -> Result<(), StateMismatch> {
-        if self.count != now.count {
-            return Err(StateMismatch::FileCount {
-                saved: self.count,
-                now: now.count,
-            });
-        }
-        for (what, saved, now) in [
-            ("name", self.names, now.names),
-            ("size", self.sizes, now.sizes),
-            ("sync marker", self.markers, now.markers),
-            ("number of records", self.records, now.records),
-        ] {
-            if saved != now {
-                return Err(match now.changed(saved, files) {
-                    Some(path) => StateMismatch::File {
-                        path: path.clone(),
-                        what,
-                    },
-                    None => StateMismatch::Files { what },
-                });
-            }
-        }
-        if self.times != now.times {
-            let which = match now.times.changed(self.times, files) {
-                Some(path) => format!("{} was", path.display()),
-                None => "several files were".to_owned(),
-            };
-            log::warn!(
-                "{which} changed or copied after the state was taken; sizes, sync markers and numbers of \
-                 records are the same"
-            );
-        }
-        Ok(())
-    }
-}
-
-impl Sums {
-    /// The one file that has changed; `None` if several have.
-    fn changed(self, saved: Sums, files: &[PathBuf]) -> Option<&PathBuf> {
-        let of_one = self.0.0.wrapping_sub(saved.0.0);
-        let weighted = self.1.0.wrapping_sub(saved.1.0);
-        let mut numbers = (1_u64..).zip(files);
-        let found = numbers.find(|(number, _)| number.wrapping_mul(of_one) == weighted);
-        found.map(|(_, path)| path)
-    }
-}
-
-impl FromIterator<Hash> for Sums {
-    fn from_iter<I: IntoIterator<Item = Hash>>(hashes: I) -> Self {
-        let mut sums = Sums::default();
-        for (number, hash) in (1_u64..).zip(hashes) {
-            sums.0.0 = sums.0.0.wrapping_add(hash.0);
-            sums.1.0 = sums.1.0.wrapping_add(number.wrapping_mul(hash.0));
-        }
-        sums
-    }
-}
-
-impl FilePrint {
-    fn records(&self) -> u64 {
-        sum(&self.blocks)
-    }
-}
-
-/// The hashes of the names of files, with a `/` after a path below a root folder.
-pub(crate) fn hashes_of(names: &[Vec<u8>], has_root: bool) -> Arc<[Hash]> {
-    let hash_of = |name: &Vec<u8>| match has_root && !name.is_empty() {
-        true => hash(&[name, &b"/"[..]].concat()),
-        false => hash(name),
-    };
-    names.iter().map(hash_of).collect()
-}
-
-/// The names of files: their paths below `root`, the same on each system, or else their last components.
-///
-/// # Errors
-/// A file is not below `root`, or that is no folder.
-pub(crate) fn names_of(files: &[PathBuf], root: Option<&Path>) -> Result<Vec<Vec<u8>>, Error> {
-    let Some(root) = root else {
-        let name = |path: &PathBuf| {
-            let name = path.file_name().unwrap_or(path.as_os_str());
-            name.as_encoded_bytes().to_vec()
-        };
-        return Ok(files.iter().map(name).collect());
-    };
-    let found = std::fs::canonicalize(root).map_err(|error| Error::io(error, root))?;
-    let as_given = std::path::absolute(root).map_err(|error| Error::io(error, root))?;
-    let name = |path: &PathBuf| {
-        let io = |error| Error::io(error, path);
-        // Links below the root may lead elsewhere.
-        let absolute = std::path::absolute(path).map_err(io)?;
-        let is_plain = |path: &Path| !path.components().any(|part| part == Component::ParentDir);
-        let below = match absolute.strip_prefix(&as_given) {
-            Ok(below) if is_plain(below) => below.to_owned(),
-            _ => {
-                let real = std::fs::canonicalize(path).map_err(io)?;
-                let outside = || Error::option("root", "a folder that has all files").in_file(path);
-                real.strip_prefix(&found).map_err(|_| outside())?.to_owned()
-            }
-        };
-        let parts = below.components();
-        let parts: Vec<_> = parts
-            .map(|part| part.as_os_str().as_encoded_bytes())
-            .collect();
-        Ok(parts.join(&b'/'))
-    };
-    files.iter().map(name).collect()
-}
-
-/// The size of a file in bytes, and the time of its last change in nanoseconds since 1970.
-fn stamp(path: &Path) -> Result<(u64, u64), Error> {
-    let failed = |error: io::Error| Error::io(error, path);
-    let metadata = std::fs::metadata(path).map_err(failed)?;
-    let modified = metadata.modified().map_err(failed)?;
-    let since = modified.duration_since(UNIX_EPOCH);
-    Ok((
-        metadata.len(),
-        since.map_or(0, |time| time.as_nanos() as u64),
-    ))
-}
 
 /// Of any version that is read: what it becomes is written as this version has it. It comes first, so that a
 /// state of a later one is told from one that is damaged.

@@ -113,13 +113,13 @@ impl OnceInputs {
         }
     }
 
-    /// Takes all inputs for one iteration.
+    /// Takes inputs, those that an iteration reads.
     ///
     /// # Errors
-    /// An iteration has taken an input already.
-    pub(crate) fn claim(&self) -> Result<(), Error> {
+    /// An iteration has taken one of them already.
+    pub(crate) fn claim(&self, is_read: impl Fn(&Path) -> bool) -> Result<(), Error> {
         for (path, input) in &mut *lock(&self.inputs) {
-            if std::mem::replace(&mut input.is_taken, true) {
+            if is_read(path) && std::mem::replace(&mut input.is_taken, true) {
                 return Err(taken(input.name, path));
             }
         }

@@ -72,6 +72,8 @@ pub enum Unmergeable {
         /// Number of its batches where the rank is.
         expected: u64,
     },
+    /// Readers have whole files, and a state is in the middle of an epoch, or of another epoch.
+    ByFile,
     /// An epoch has no room for another layer.
     Layers,
     /// There are too many ranks and workers.
@@ -104,6 +106,11 @@ impl fmt::Display for Unmergeable {
                      epoch {another}: take the states of all ranks after the same step"
                 )
             }
+            Unmergeable::ByFile => write!(
+                f,
+                "they are of whole files (`shard_by=\"file\"`), and not all at the start of the same epoch: go on \
+                 with as many ranks and workers as there were, or take them after the end of an epoch"
+            ),
             Unmergeable::Worlds => write!(
                 f,
                 "they are of different numbers of ranks or workers, or went on from different states"
@@ -231,11 +238,12 @@ impl State {
             });
         }
         // Machines have copies, which are of different times.
-        let files = |files: &FilesPrint| FilesPrint {
-            times: Default::default(),
-            ..files.clone()
+        let files = FilesPrint::without_times;
+        let are_same = match self.is_by_file() {
+            true => one.files.of_names() == other.files.of_names(),
+            false => files(&one.files) == files(&other.files),
         };
-        match files(&one.files) == files(&other.files) {
+        match are_same {
             true => Ok(()),
             false => Err(Unmergeable::Files),
         }
@@ -264,6 +272,9 @@ fn merge(states: &[(&State, u64)]) -> Result<State, Unmergeable> {
     }
     let world = world(states)?;
     let table = by_reader(states, world)?;
+    if one.is_by_file() {
+        return merge_files(one, states);
+    }
     let epoch = one_epoch(states)?;
     let all = table.iter().map(|(state, _)| *state);
     let mut of_epoch = all.filter(|state| state.epoch == epoch);
@@ -305,6 +316,19 @@ fn merge(states: &[(&State, u64)]) -> Result<State, Unmergeable> {
         true => Ok(merged),
         false => Err(Unmergeable::Layers),
     }
+}
+
+/// Of whole files: anyone goes on with all of the epoch.
+fn merge_files(one: &State, states: &[(&State, u64)]) -> Result<State, Unmergeable> {
+    let starts = |&(state, later): &(&State, u64)| {
+        (state.epoch, state.until, state.batches, later) == (one.epoch, one.until, 0, 0)
+    };
+    if !states.iter().all(starts) {
+        return Err(Unmergeable::ByFile);
+    }
+    let mut merged = one.merged();
+    merged.fingerprint.files = one.fingerprint.files.of_names();
+    Ok(merged)
 }
 
 /// The world of the states.

@@ -102,6 +102,7 @@ impl fmt::Display for StateMismatch {
                 write!(f, "`{name}` was {saved} when it was taken, and is {now}")?;
                 match *name {
                     "batch_size" => f.write_str(MERGE),
+                    "shard_by" => f.write_str(": give what it was"),
                     _ => Ok(()),
                 }
             }
