@@ -74,6 +74,13 @@ def shard(value: Any) -> Shard | None:
     return index, count
 
 
+def shard_by(name: str, value: Any) -> str:
+    """``record`` or ``file``."""
+    if not isinstance(value, str) or value not in ("record", "file"):
+        raise OptionError(f"{name} must be 'record' or 'file', not {value!r}")
+    return value
+
+
 def flag(name: str, value: Any) -> bool:
     """A bool, from Python's or NumPy's True or False."""
     if isinstance(value, (int, np.bool_)) and value in (0, 1):

@@ -50,8 +50,8 @@ class Dataset:
     [(64, 8), (64, 8), (64, 8), (8, 8)]
 
     A data set is a description: each iteration is an epoch, or several with ``epochs``, and reads
-    the files with its own threads. Several iterations can run at the same time. A data set can be pickled, and used in
-    forked processes: its configuration and epoch are copied, open iterations are not.
+    the files with its own threads. Several iterations can run at the same time. A data set can be pickled,
+    and used in forked processes: its configuration and epoch are copied, open iterations are not.
 
     With ``epochs=n`` an iteration goes through ``n`` epochs. Its batches are those of ``n``
     iterations of one epoch each, one after another, and it does not wait between them:
@@ -87,9 +87,8 @@ class Dataset:
             that a file lacks is missing in its records, which is an error without ``default=`` or
             ``mask=``.
         shard: The index of the shard of each epoch that is read, and the number of shards; None for
-            all records. The constructor counts the records of all files; an iteration reads only
-            files and blocks with records of the shard. All processes must give the same files and
-            options, and the same ``seed`` if they shuffle files or blocks.
+            all records. The constructor counts the records of all files, unless ``shard_by="file"``.
+            All processes must give the same files and options, ``seed`` among them if records are shared.
         **options: The options of :class:`atds.DatasetOptions`.
 
     Raises:
@@ -117,6 +116,7 @@ class Dataset:
         self._config = checked(DatasetOptions, options)
         recursive = self._config.pop("recursive")
         self._seed_is_given = options.get("seed") is not None
+        self._is_by_file = self._config["shard_by"] == "file"
         self._shard = self._checked_shard(shard)
         self._file_records: list[int] | None = None
         given = None if features is None else parse_features(features)
@@ -152,7 +152,7 @@ class Dataset:
     def _checked_shard(self, shard: Shard | None) -> Shard | None:
         """The shard, checked: shards fit together only if all processes have the same order."""
         found = _options.shard(shard)
-        is_shuffled = orders_files(self._config)
+        is_shuffled = orders_files(self._config) and not self._is_by_file
         if found is not None and found[1] > 1 and is_shuffled and not self._seed_is_given:
             raise OptionError(
                 "seed must be given where several shards shuffle files or blocks, and be the same "
@@ -234,14 +234,16 @@ class Dataset:
         if self._shard is None:
             return self._share(native, shard)
         index, count = shard
+        if self._is_by_file:
+            return native.shard(index, count, rank=self._shard[0], worker=index)
         records, counts = self.num_records, self._records_of_files(native)
         bounds = (records * index // count, records * (index + 1) // count)
         return native.slice(*bounds, counts, rank=self._shard[0], worker=index)
 
     def _share(self, native: _native.Dataset, shard: Shard) -> _native.Dataset:
         """A shard of a native data set that has all records."""
-        index, count = shard
-        return native.share((count, 1, "keep"), index, 0, self._records_of_files(native))
+        counts = [] if self._is_by_file else self._records_of_files(native)
+        return native.share((shard[1], 1, "keep"), shard[0], 0, counts)
 
     def _records_of_files(self, native: _native.Dataset) -> list[int]:
         """The number of records of each file, counted once."""
@@ -331,8 +333,7 @@ class Dataset:
 
     @property
     def num_records(self) -> int:
-        """The number of records of an epoch: of the shard, or of all files. It is counted once from
-        the heads of the blocks."""
+        """The number of records of an epoch, of the shard or all, counted from the heads of the blocks."""
         if self._shard is None:
             return sum(self._records_of_files(self._here))
         return self._here.num_records()

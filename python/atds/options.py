@@ -155,6 +155,13 @@ class DatasetOptions(PipelineOptions, total=False):
             index of its file in :attr:`atds.Dataset.filenames`, and the number of the record in
             the file, from 0; None for no such column. Rows of zeros under a false ``skip_mask`` have
             zeros here, too: they are no record's.
+        shard_by: What shards, ranks and workers share. ``record`` gives each as many consecutive records
+            of an epoch, which are counted first: a pass over the lengths of the records of all files,
+            unless there is an ``index``. ``file`` gives each every nth file instead, of
+            :attr:`atds.Dataset.filenames`: ranks first, then the workers of a rank. It counts nothing and
+            opens no file of others in an iteration, so that it suits files that are packed as a whole.
+            Lengths are counted when they are asked for. Readers beyond the number of files have no
+            batches.
         index: An index of the files' record counts, written by the command ``atds index``, so that this
             process does not count them for lengths, shards and states; None to count. Files that it
             lacks, or that have changed since, are counted, with a warning in the log.
@@ -167,6 +174,7 @@ class DatasetOptions(PipelineOptions, total=False):
     seed: int | None
     epochs: int
     provenance: str | None
+    shard_by: Literal["record", "file"]
     index: str | os.PathLike[str] | None
 
 
@@ -187,6 +195,7 @@ OPTIONS: dict[str, Option] = {
     "seed": Option(None, _options.seed),
     "epochs": Option(1, partial(_options.whole, least=1, most=_options.MAX_EPOCHS)),
     "provenance": Option(None, _options.column),
+    "shard_by": Option("record", _options.shard_by),
     "index": Option(None, _options.path),
     "root": Option(None, _options.path),
     "split": Option(None, _options.split),

@@ -182,7 +182,21 @@ impl Dataset {
         Ok(self.with(slice.with_rank(rank, worker)))
     }
 
-    /// The records of worker `worker` of rank `rank`.
+    /// The shard of number `index` of `count`, which draws as worker `worker` of rank `rank`.
+    #[pyo3(signature = (index, count, *, rank, worker))]
+    fn shard(
+        &self,
+        py: Python<'_>,
+        index: u64,
+        count: u64,
+        rank: u64,
+        worker: u64,
+    ) -> PyResult<Self> {
+        let shard = self.dataset.get(py, WHAT)?.shard(index, count);
+        Ok(self.with(shard.or_raise(py)?.with_rank(rank, worker)))
+    }
+
+    /// The records of worker `worker` of rank `rank`. Whole files need no `file_records`.
     #[pyo3(signature = (world, rank, worker, file_records))]
     fn share(
         &self,

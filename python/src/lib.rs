@@ -69,7 +69,7 @@ mod native {
     #[pymodule_export]
     use crate::schemas::FileSchemas;
     #[pymodule_export]
-    use crate::shares::{rank_share, worker_share};
+    use crate::shares::{rank_share, shares_of_files, worker_share};
     #[pymodule_export]
     use crate::states::merge_states;
     #[pymodule_export]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use atds::avro::Schema;
 use atds::damage::MaxSkipped;
 use atds::interface::Interface;
-use atds::{DatasetBuilder, OutOfBounds, Shuffle, Split, Threads, Tolerate};
+use atds::{DatasetBuilder, OutOfBounds, ShardBy, Shuffle, Split, Threads, Tolerate};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -60,6 +60,7 @@ fn set(
         "root" => builder.root(value.extract::<std::path::PathBuf>()?),
         "index" => builder.index(value.extract::<std::path::PathBuf>()?),
         "split" | "splits" | "split_by" => builder,
+        "shard_by" => builder.shard_by(shard_by(value.extract()?)?),
         "epochs" => builder.epochs(value.extract()?),
         "shuffle_files" => builder.shuffle_files(value.extract()?),
         "provenance" => builder.provenance(value.extract::<String>()?),
@@ -92,6 +93,17 @@ fn shuffle(what: &str) -> PyResult<Shuffle> {
     match what {
         "blocks" => Ok(Shuffle::Blocks),
         _ => Err(fault(&format!("a shuffle not known here: {what}"))),
+    }
+}
+
+/// What shards are made of, by name.
+fn shard_by(what: &str) -> PyResult<ShardBy> {
+    match what {
+        "record" => Ok(ShardBy::Record),
+        "file" => Ok(ShardBy::File),
+        _ => Err(fault(&format!(
+            "shards of something not known here: {what}"
+        ))),
     }
 }
 

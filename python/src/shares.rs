@@ -1,6 +1,6 @@
 //! The records of ranks and workers.
 
-use atds::shares::{Share, Uneven};
+use atds::shares::{FileShare, Share, Uneven};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -40,6 +40,21 @@ pub(crate) fn rank_share(
     let share = world(of)?.share(records, batch_size, drop_remainder, rank);
     let records = (share.records.start, share.records.end);
     Ok((records, share.made, share.batches, share.padding))
+}
+
+/// What each worker of each rank has of whole files: the number of records, that of batches that they make,
+/// that of batches that it yields of them, and that of padding after these.
+#[pyfunction]
+pub(crate) fn shares_of_files(
+    file_records: Vec<u64>,
+    batch_size: u64,
+    drop_remainder: bool,
+    of: World,
+) -> PyResult<Vec<Vec<(u64, u64, u64, u64)>>> {
+    let ranks = world(of)?.shares_of_files(&file_records, batch_size, drop_remainder);
+    let share = |share: FileShare| (share.records, share.made, share.taken, share.padding);
+    let rank = |workers: Vec<FileShare>| workers.into_iter().map(share).collect();
+    Ok(ranks.into_iter().map(rank).collect())
 }
 
 /// The share of one of `workers` workers of a rank, whose share is as that of [`rank_share`]: the worker's

@@ -26,6 +26,7 @@ VALUES: dict[str, tuple[list[Any], Any]] = {
     "split": ([None], 3),
     "splits": ([None], 0.5),
     "split_by": (["record"], None),
+    "shard_by": (["record", "file"], "files"),
     "on_error": (["raise", "skip_block", "skip_file"], "skip"),
     "max_skipped": ([None, 0, 10, 0.0, 1.0], 1.5),
     "skip_log": ([None, os.devnull], 3),

@@ -57,8 +57,9 @@ class Batches(Iterator[Batch]):
     def _begin(self, start: Start) -> None:
         """Begins after some batches of an epoch."""
         self._part, self._later = start.part, start.later
-        real = min(start.given, self._part.taken)
-        if start.given > self._part.taken + self._part.padding:
+        is_counted = self._part.is_counted
+        real = min(start.given, self._part.taken) if is_counted else start.given
+        if start.given > real + self._part.padding:
             raise StateError(
                 f"the data set cannot go on from this state: the epoch has fewer than the {start.given} "
                 "batches that were given out"
@@ -94,6 +95,13 @@ class Batches(Iterator[Batch]):
         if self._is_cut:
             # The error that has cut the last batch short.
             next(self._batches)
+        if not self._part.is_counted:
+            batch = next(self._batches, None)
+            self.place.is_ended = batch is None
+            if batch is None:
+                raise StopIteration
+            self.place.at = (*self.place.native.position()[:2], 0)
+            return batch, True
         while True:
             if self._left != 0:
                 batch = next(self._batches, None)

@@ -65,19 +65,23 @@ class Caller:
             them on.
         collates: Whether a ``DataLoader`` collates several batches, because it has a
             ``batch_size``.
+        workers: The number of workers of a ``DataLoader``, at least 1.
     """
 
     dispatcher: Dispatcher | None = None
     rank: tuple[int, int] | None = None
     splitter: str | None = None
     collates: bool = False
+    workers: int = 1
 
 
 def find(dataset: object) -> Caller:
     """The loader that reads a data set. A method of the data set must call this function."""
-    dispatcher, rank, splitter, collates = None, None, None, False
+    dispatcher, rank, splitter, collates, workers = None, None, None, False, 1
     for method, owner in _callers():
         names = {cls.__name__ for cls in type(owner).__mro__ if _package(cls) in _PACKAGES}
+        if "DataLoader" in names and _yields_of(getattr(owner, "dataset", None), dataset):
+            workers = max(getattr(owner, "num_workers", 0), 1)
         if "IterableDatasetShard" in names:
             if owner.dataset is dataset:
                 rank = _let_through(owner, method)
@@ -96,7 +100,7 @@ def find(dataset: object) -> Caller:
         elif _package(type(owner)) == "accelerate" and method == "__iter__":
             # An unknown class of a later version may split batches.
             splitter = type(owner).__name__
-    return Caller(dispatcher, rank, splitter, collates)
+    return Caller(dispatcher, rank, splitter, collates, workers)
 
 
 #: The packages whose classes are known here.

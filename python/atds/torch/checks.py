@@ -46,6 +46,11 @@ def check_caller(
             f"rank={rank[0]}, world_size={rank[1]} would lose records, because "
             f"Accelerate's dispatcher reads on rank 0 alone: leave both out, or {_NO_DISPATCH}"
         )
+    if dataset._is_by_file:
+        raise OptionError(
+            "shard_by='file' is not possible with Accelerate's dispatcher, which reads on rank 0 alone: "
+            f"leave it out, or {_NO_DISPATCH}"
+        )
     if dataset.epochs > 1:
         raise OptionError(
             f"epochs={dataset.epochs} is not possible with Accelerate's dispatcher, which "
@@ -101,6 +106,12 @@ def worker(pins_memory: bool) -> tuple[int, int]:
     if info.num_workers > MAX_WORKERS:
         raise OptionError(f"num_workers must be at most {MAX_WORKERS}")
     return info.id, info.num_workers
+
+
+def workers(caller: Caller) -> int:
+    """The number of workers of the loader that reads, at least 1."""
+    info = get_worker_info()
+    return caller.workers if info is None else info.num_workers
 
 
 def is_first_worker() -> bool:

@@ -15,8 +15,8 @@ from atds import _native, _options, states
 from atds.errors import OptionError, StateError
 from atds.feature_sets import parse_features, without_strings
 from atds.files import Files, look_up, refuse
-from atds.options import DatasetOptions, checked, orders_files, spelled_out
-from atds.torch import callers, checks, places, ranks
+from atds.options import DatasetOptions, checked, spelled_out
+from atds.torch import callers, checks, places, ranks, sharing
 from atds.torch.batch import Batch
 from atds.torch.batches import Batches
 from atds.torch.callers import Caller, Dispatcher
@@ -24,12 +24,11 @@ from atds.torch.epochs import Epochs
 from atds.torch.packing import is_pinning_possible
 from atds.torch.places import Place, Start
 from atds.torch.shares import (
+    UNCOUNTED,
     Share,
     Uneven,
     WorkerShare,
     check_uneven,
-    dispatched_share,
-    rank_share,
     report,
     worker_share,
 )
@@ -131,7 +130,8 @@ class Dataset(IterableDataset[Batch]):
     Raises:
         FeatureError: A feature has strings, which PyTorch does not have, or all inferred features
             are strings. The errors of :class:`atds.Dataset` are raised too.
-        DataError: A file is damaged. The constructor counts the records of all files.
+        DataError: A file is damaged. The constructor counts the records of all files, unless with
+            ``shard_by="file"`` and ``uneven="keep"``.
     """
 
     def __init__(
@@ -151,7 +151,14 @@ class Dataset(IterableDataset[Batch]):
         self._seed_is_given = options.get("seed") is not None
         options = checked(DatasetOptions, options)
         found = look_up(filenames, options.pop("recursive"), options["format"])
-        refuse(found, "ranks and workers share records that are counted first; use atds.Dataset")
+        self._uneven = check_uneven(uneven)
+        by_file = options["shard_by"] == "file"
+        #: Whether ranks and workers share files that are not counted.
+        self._is_uncounted = by_file and self._uneven == "keep"
+        if not self._is_uncounted:
+            refuse(
+                found, "ranks and workers share records that are counted first; use atds.Dataset"
+            )
         files = found.paths()
 
         def dataset(features: Mapping[str, Any] | None) -> _Arrays:
@@ -165,11 +172,11 @@ class Dataset(IterableDataset[Batch]):
             self._dataset = dataset(torch_features(parse_features(features, found.format), sparse))
         self._dataset._seed_is_given = self._seed_is_given
         self._rank = ranks.given(rank, world_size)
-        self._uneven = check_uneven(uneven)
         self._mask = self._checked_mask(mask)
         self._pin_memory = _options.flag("pin_memory", pin_memory) and is_pinning_possible(2)
         converters(self._dataset.element_spec)
-        self._file_records = self._dataset._here.file_records()
+        if not self._is_uncounted:
+            _ = self._file_records
         self._epochs = Epochs()
         #: The next epoch, as far as this process knows: workers go on, too.
         self._known_epoch = 0
@@ -178,12 +185,12 @@ class Dataset(IterableDataset[Batch]):
         # The rank and the caller in the process that pickled this data set.
         self._pickled_rank: tuple[int, int] | None = None
         self._pickled_dispatcher: Dispatcher | None = None
-        self._shares: dict[tuple[int, int] | Dispatcher, Share] = {}
+        self._shares: dict[tuple[int, int, int] | Dispatcher, Share] = {}
         #: The latest share in what others have left, by rank, number of ranks, epoch and records.
         self._rests: dict[tuple[int, int, int, int], Share] = {}
         self._is_launcher_told = False
         self._begin()
-        if self._rank is not None or ranks.distributed() is not None:
+        if not by_file and (self._rank is not None or ranks.distributed() is not None):
             _ = self.share
 
     def _begin(self) -> None:
@@ -238,9 +245,17 @@ class Dataset(IterableDataset[Batch]):
 
     def _own(self, caller: Caller) -> tuple[_native.Dataset, WorkerShare]:
         """The records of this worker of this rank in each epoch, and its part of the batches."""
-        share = self._share_of(caller)
         worker, workers = checks.worker(self._pin_memory)
         native = self._native_of(caller)
+        if self._dataset._is_by_file and caller.dispatcher is None:
+            rank, world_size = self._rank_of(caller)
+            world = (world_size, workers, self._uneven)
+            own = native.share(world, rank, worker, [])
+            if self._is_uncounted:
+                return own, UNCOUNTED
+            _ = self._share_of(caller)
+            return own, sharing.of_files(self._dataset, rank, world)[1][worker]
+        share = self._share_of(caller)
         part = worker_share(share, self._dataset.batch_size, worker, workers)
         if caller.dispatcher is None:
             world = (share.world_size, workers, self._uneven)
@@ -290,7 +305,7 @@ class Dataset(IterableDataset[Batch]):
         key = (rank, world_size, epoch, records)
         known = self._rests.get(key)
         if known is None:
-            known = self._share_of_records(records, rank, world_size)
+            known = sharing.of_records(self._dataset, records, rank, world_size, self._uneven)
             self._rests = {key: known}
             said = report(known, self._uneven)
             if said is not None and checks.is_first_worker():
@@ -349,10 +364,15 @@ class Dataset(IterableDataset[Batch]):
         return share if left is None else self._rest_share(loaded["epoch"], left)
 
     def _share_of(self, caller: Caller) -> Share:
-        key = caller.dispatcher or self._rank_of(caller)
+        # How many batches records make does not depend on the number of workers.
+        workers = checks.workers(caller) if self._dataset._is_by_file else 1
+        key = caller.dispatcher or (*self._rank_of(caller), workers)
         known = self._shares.get(key)
         if known is None:
-            known = self._dispatched(key) if isinstance(key, Dispatcher) else self._of_rank(*key)
+            if isinstance(key, Dispatcher):
+                known = sharing.dispatched(self._dataset, key)
+            else:
+                known = sharing.of_rank(self._dataset, *key, self._uneven)
             self._shares[key] = known
         return known
 
@@ -367,42 +387,6 @@ class Dataset(IterableDataset[Batch]):
         of ranks."""
         return self._pickled_rank or ranks.distributed() or ranks.launched() or (0, 1)
 
-    def _of_rank(self, rank: int, world_size: int) -> Share:
-        config = self._dataset._config
-        shuffled = orders_files(config)
-        if world_size > 1 and shuffled and not self._seed_is_given:
-            raise OptionError(
-                "seed must be given where several ranks shuffle files or blocks, and be the same "
-                "on all of them: in different orders, some records would be read twice and "
-                "others never"
-            )
-        found = self._share_of_records(self.num_records, rank, world_size)
-        said = report(found, self._uneven)
-        if said is not None and checks.is_first_worker():
-            _LOG.warning("rank %d: %s", rank, said)
-        return found
-
-    def _share_of_records(self, records: int, rank: int, world_size: int) -> Share:
-        batch_size, drop_remainder = self._dataset.batch_size, self._dataset.drop_remainder
-        return rank_share(records, batch_size, drop_remainder, rank, world_size, self._uneven)
-
-    def _dispatched(self, dispatcher: Dispatcher) -> Share:
-        found = dispatched_share(
-            self.num_records,
-            self._dataset.batch_size,
-            self._dataset.drop_remainder,
-            dispatcher,
-        )
-        if found.dropped_records and dispatcher.rank == 0 and checks.is_first_worker():
-            _LOG.warning(
-                "%d of %d records are dropped, so that Accelerate's dispatcher gives %d ranks the "
-                "same number",
-                found.dropped_records,
-                self.num_records,
-                dispatcher.world_size,
-            )
-        return found
-
     @property
     def dataset(self) -> atds.Dataset:
         """The underlying data set of arrays, with the records of all ranks. It has the features,
@@ -414,6 +398,11 @@ class Dataset(IterableDataset[Batch]):
         """Whether batches are copied to pinned memory: the option, and whether there is an
         accelerator."""
         return self._pin_memory
+
+    @property
+    def _file_records(self) -> list[int]:
+        """The number of records of each file, counted once."""
+        return self._dataset._records_of_files(self._dataset._here)
 
     @property
     def num_records(self) -> int:

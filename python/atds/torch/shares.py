@@ -20,12 +20,15 @@ class Share:
 
     Each rank has consecutive records in the epoch's order of files and blocks. The numbers of
     records differ by at most one, and so the numbers of batches by at most one. ``uneven`` says how
-    the numbers of batches are made equal.
+    the numbers of batches are made equal. With ``shard_by="file"`` each rank has whole files, and the
+    numbers differ as these do. They also depend on the number of workers, each of which has a last
+    batch: they are those of the ``DataLoader`` that asks, or else of one without workers.
 
     Attributes:
         rank: This rank.
         world_size: The number of ranks.
-        records: The first record of the rank in the epoch, and the end of its records.
+        records: The first record of the rank in the epoch, and the end of its records; with
+            ``shard_by="file"`` 0 and their number.
         batches: The number of batches that the rank yields.
         padding: The number of these batches that are padding, whose mask is false.
         rank_batches: The number of batches of each rank's records.
@@ -54,12 +57,18 @@ class WorkerShare:
         made: The number of batches of its records.
         taken: The number of these batches that it yields, the first ones.
         padding: The number of padding batches that it adds.
+        is_counted: Whether these numbers are known. Otherwise it yields all batches of its files.
     """
 
     records: tuple[int, int]
     made: int
     taken: int
     padding: int
+    is_counted: bool = True
+
+
+#: The part of a worker that yields all batches of its files.
+UNCOUNTED = WorkerShare((0, 0), 0, 0, 0, is_counted=False)
 
 
 def rank_share(
@@ -96,6 +105,38 @@ def worker_share(share: Share, batch_size: int, worker: int, workers: int) -> Wo
     made = share.rank_batches[share.rank]
     of_rank = (share.records, made, share.batches, share.padding)
     return WorkerShare(*_native.worker_share(of_rank, batch_size, worker, workers))
+
+
+def files_share(
+    file_records: list[int],
+    batch_size: int,
+    drop_remainder: bool,
+    rank: int,
+    world: tuple[int, int, Uneven],
+) -> tuple[Share, list[WorkerShare]]:
+    """The share of a rank in whole files of ``file_records`` records, and those of its workers. The world
+    is the number of ranks, that of the workers of each, and ``uneven``."""
+    world_size, _, uneven = world
+    ranks = _native.shares_of_files(file_records, batch_size, drop_remainder, world)
+    dropped = [
+        sum(max(records - taken * batch_size, 0) for records, _, taken, _ in workers)
+        for workers in ranks
+    ]
+    made = tuple(sum(of_worker[1] for of_worker in workers) for workers in ranks)
+    workers = [WorkerShare((0, records), *batches) for records, *batches in ranks[rank]]
+    padding = sum(part.padding for part in workers)
+    share = Share(
+        rank=rank,
+        world_size=world_size,
+        records=(0, sum(part.records[1] for part in workers)),
+        batches=sum(part.taken for part in workers) + padding,
+        padding=padding,
+        rank_batches=made,
+        dropped_records=dropped[rank],
+        total_dropped_records=sum(dropped),
+        even=uneven != "keep" or min(made) == max(made),
+    )
+    return share, workers
 
 
 def dispatched_share(
@@ -142,12 +183,15 @@ def report(share: Share, uneven: Uneven) -> str | None:
         f"the records of {share.world_size} ranks make {fewest} batches on some and {most} on "
         "others"
     )
+    is_last = most == fewest + 1
     if uneven == "keep":
         return f"{said}: uneven='keep' leaves it so, and collective operations may wait for ever"
     if uneven == "pad":
-        return f"{said}: ranks with fewer repeat records in a last batch whose mask is false"
+        repeated = "a last batch" if is_last else "last batches"
+        return f"{said}: ranks with fewer repeat records in {repeated} whose mask is false"
+    dropped = "the last is" if is_last else f"those beyond {fewest} are"
     return (
-        f"{said}: the last is dropped on these, here {share.dropped_records} records, on all "
+        f"{said}: {dropped} dropped on these, here {share.dropped_records} records, on all "
         f"ranks {share.total_dropped_records}"
     )
 
