@@ -14,8 +14,9 @@ import atds
 from conftest import NUMBER
 
 torch = pytest.importorskip("torch")
-import atds.torch
 from torch.utils.data import DataLoader
+
+import atds.torch
 
 stateful = pytest.importorskip("torchdata.stateful_dataloader")
 

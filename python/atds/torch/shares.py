@@ -122,8 +122,11 @@ def files_share(
         sum(max(records - taken * batch_size, 0) for records, _, taken, _ in workers)
         for workers in ranks
     ]
-    made = tuple(sum(of_worker[1] for of_worker in workers) for workers in ranks)
-    workers = [WorkerShare((0, records), *batches) for records, *batches in ranks[rank]]
+    rank_batches = tuple(sum(of_worker[1] for of_worker in workers) for workers in ranks)
+    workers = [
+        WorkerShare((0, records), made, taken, padding)
+        for records, made, taken, padding in ranks[rank]
+    ]
     padding = sum(part.padding for part in workers)
     share = Share(
         rank=rank,
@@ -131,10 +134,10 @@ def files_share(
         records=(0, sum(part.records[1] for part in workers)),
         batches=sum(part.taken for part in workers) + padding,
         padding=padding,
-        rank_batches=made,
+        rank_batches=rank_batches,
         dropped_records=dropped[rank],
         total_dropped_records=sum(dropped),
-        even=uneven != "keep" or min(made) == max(made),
+        even=uneven != "keep" or min(rank_batches) == max(rank_batches),
     )
     return share, workers
 
