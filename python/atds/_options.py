@@ -214,7 +214,7 @@ def split_by(name: str, value: Any) -> str:
     """What splits are made of. The native module knows the names."""
     if isinstance(value, str):
         return value
-    raise OptionError(f"{name} must be 'record' or 'block', not {value!r}")
+    raise OptionError(f"{name} must be 'record', 'block' or a field, not {value!r}")
 
 
 def check_split(options: Mapping[str, Any]) -> None:

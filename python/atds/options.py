@@ -89,7 +89,9 @@ class PipelineOptions(LenienceOptions, total=False):
         splits: All splits by name, each with its part of the records: ``{"train": 0.98, "valid": 0.01,
             "test": 0.01}``. The parts sum to at most 1; their order does not matter.
         split_by: What splits are made of. ``record`` decides for each record; ``block`` for each block
-            of a file, so that blocks of other splits are not decompressed.
+            of a file, so that blocks of other splits are not decompressed. Any other name is a field:
+            all records with the same value are in one split, in whatever file, which needs ``index``
+            with the hashes that ``atds index --split-by`` writes. ``field:record`` is a field named so.
         format: The format that the files have, ``avro``, ``btable`` or ``tfrecord``; None to tell it by
             their names, or else by their first bytes.
         on_error: What becomes of damage. ``raise`` is an error. ``skip_block`` leaves out a block
@@ -123,7 +125,7 @@ class PipelineOptions(LenienceOptions, total=False):
     root: str | os.PathLike[str] | None
     split: str | None
     splits: Mapping[str, float] | None
-    split_by: Literal["record", "block"]
+    split_by: str
     format: Literal["avro", "btable", "tfrecord"] | None
     on_error: Literal["raise", "skip_block", "skip_file"]
     max_skipped: int | float | None

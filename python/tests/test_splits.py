@@ -89,7 +89,7 @@ def test_a_state_goes_on_in_its_split_alone(numbers: str) -> None:
         ({"split": 1, "splits": PARTS}, "split must be the name of a split"),
         (
             {"split": "train", "splits": PARTS, "split_by": "user_id"},
-            'split_by must be "record" or "block", not "user_id": splitting by the values of a field needs an index',
+            "split_by \"user_id\" needs hashes .* but there is no index: give index=, .*--split-by 'user_id'",
         ),
     ],
 )

@@ -47,6 +47,12 @@ pub(crate) struct Args {
     /// Maximum size of a block in the file [default: 1GiB]
     #[arg(long, value_name = "BYTES", value_parser = units::parse_bytes)]
     max_block_bytes: Option<u64>,
+    /// Also store a hash of this field of each record, for data sets with split_by
+    ///
+    /// In Avro it is a field or a path such as context.user_id, in TFRecord a key, in BTable a label. Records
+    /// are decoded for it, and take 8 bytes each in the index.
+    #[arg(long, value_name = "FIELD")]
+    split_by: Option<String>,
     /// Print the totals as JSON
     #[arg(long)]
     json: bool,
@@ -71,6 +77,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     if let Some(bytes) = args.max_block_bytes {
         options.max_block_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     }
+    options.split_by = args.split_by.clone();
     options.cancelled = Some(signals.came().clone());
     let bar = progress::files(files.len() as u64, "indexing");
     let indexed = write_index_with(&files, &args.output, &options, |_| bar.inc(1));

@@ -14,9 +14,12 @@ pub(crate) struct SplitArgs {
     /// All splits, each with its part of the records, such as train=0.98,valid=0.01,test=0.01
     #[arg(long, value_name = "NAME=PART,...", requires = "split", value_delimiter = ',', value_parser = part)]
     splits: Vec<(String, f64)>,
-    /// What splits are made of: record, or block, so that other blocks are not decompressed [default: record]
+    /// What splits are made of: record; block, so that other blocks are not decompressed; or a field, by --index [default: record]
     #[arg(long, value_name = "WHAT", requires = "split", value_parser = by)]
     split_by: Option<SplitBy>,
+    /// The index of the files, which `atds index --split-by` writes
+    #[arg(long, value_name = "INDEX")]
+    index: Option<PathBuf>,
     /// A folder that all files are in: splits tell files by their paths below it [default: by their names]
     #[arg(long, value_name = "FOLDER")]
     root: Option<PathBuf>,
@@ -27,7 +30,10 @@ impl SplitArgs {
     pub(crate) fn apply(&self, mut builder: DatasetBuilder) -> DatasetBuilder {
         if let Some(name) = &self.split {
             let split = Split::new(name, self.splits.iter().cloned());
-            builder = builder.split(split.by(self.split_by.unwrap_or_default()));
+            builder = builder.split(split.by(self.split_by.clone().unwrap_or_default()));
+        }
+        if let Some(index) = &self.index {
+            builder = builder.index(index.clone());
         }
         match &self.root {
             Some(folder) => builder.root(folder.clone()),

@@ -448,25 +448,29 @@ impl DatasetBuilder {
         self.check_once(&inputs)?;
         let names = names_of(&files, self.root.as_deref())?;
         let has_root = self.root.is_some();
-        let split = self.split.as_ref();
-        let compiled = split.map(|split| split.of(&files, &names, has_root));
-        self.run.pipeline.split = compiled.transpose()?.map(Arc::new);
-        let split = split.map(|split| split.print());
         let index = match &self.index {
             // The counts would be those of the file before it was damaged.
-            Some(_) if self.run.on_error == OnError::SkipBlock => {
+            Some(_) if self.run.pipeline.skip_damage => {
                 log::info!("the index is not used, since `on_error` leaves blocks out");
                 FileIndex::default()
             }
             Some(path) => FileIndex::read(path, &files)?,
             None => FileIndex::default(),
         };
+        let split = self.split.as_deref();
+        self.run.pipeline.split = Split::compiled(
+            split,
+            &index,
+            self.run.on_error,
+            &files,
+            (&*names, has_root),
+        )?;
         let format = self.files.format_of(&files)?;
         let chosen = format.choose(&self, &files, &inputs);
         let chosen = chosen.map_err(|error| two_formats(error, format, &files, &inputs))?;
         let spec = with_own_columns(&chosen.spec, &self.run.pipeline)?;
         let memory_limit = self.run.pipeline.memory_limit;
-        let print = chosen.options_print.with_split(split);
+        let print = chosen.options_print.with_split(split.map(Split::print));
         let print = print.sharded_by(self.run.shard_by);
         Ok(Dataset::new(Settings {
             files,

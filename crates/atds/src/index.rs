@@ -24,6 +24,9 @@
 //! rest of the line, a space, and a JSON object with its path, its size, a hash of its first and last
 //! 4,096 bytes, its sync marker, and the number of records of each block. Paths of files in the folder of
 //! the index, or in folders inside it, are relative to that folder, so that all can be moved together.
+//!
+//! With hashes for [splits by a field](IndexOptions::split_by) the first line is `atds index 2`, the object
+//! has the field and a checksum, and after the line come 8 bytes for each record, in little-endian order.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -32,6 +35,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use atds_pipeline::StoredHashes;
 use atds_sched::Threads;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
@@ -43,10 +47,16 @@ use crate::limits::{MAX_BLOCK_BYTES, MAX_INDEX_LINE};
 use crate::new_file;
 use crate::side_by_side::in_order;
 use crate::source::{OnceInputs, open_input, read_full};
+use crate::split::SplitFault;
 use crate::{Error, ErrorKind, Tolerate};
+
+mod values;
 
 /// The first line of an index.
 const FIRST_LINE: &str = "atds index 1";
+
+/// The first line of an index that has hashes of the values of a field.
+const FIRST_LINE_WITH_VALUES: &str = "atds index 2";
 
 /// Number of bytes at the start and at the end of a file by which it is recognised.
 const ENDS: usize = 4096;
@@ -66,6 +76,15 @@ pub struct IndexOptions {
     /// A flag that cancels: after it becomes true and the files that are being read are counted, the
     /// call fails with [`ErrorKind::Cancelled`].
     pub cancelled: Option<Arc<AtomicBool>>,
+    /// The field by whose values records are split, see [`SplitBy::Field`](crate::SplitBy::Field): in Avro
+    /// the name of a field or a path such as `context.user_id`, in TFRecord a key, in BTable a label. None
+    /// by default. Each record is decoded for it, and 8 bytes of the index are the hash of its value: XXH3, of
+    /// 64 bits and with seed 0, of its bytes.
+    ///
+    /// The bytes of a string, of bytes and of an enum's symbol are its own. Those of an integer are 8, in
+    /// two's complement and little-endian order. A float is taken for the integer that it is equal to, up to
+    /// 2^53; other floats and missing values are an error. A cell that a BTable lacks is 0.
+    pub split_by: Option<String>,
 }
 
 impl Default for IndexOptions {
@@ -76,6 +95,7 @@ impl Default for IndexOptions {
             max_block_bytes: MAX_BLOCK_BYTES,
             threads: Threads::Auto,
             cancelled: None,
+            split_by: None,
         }
     }
 }
@@ -95,14 +115,16 @@ pub struct Indexed {
 }
 
 /// Why a file is no index that can be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IndexFault {
     /// The first line is that of no index.
     #[error("it is no index: `atds index` writes one")]
     NotAnIndex,
     /// The index was written by a later version.
-    #[error("the index has version '{found}', and this library reads version 1: write it again")]
+    #[error(
+        "the index has version '{found}', and this library reads versions 1 and 2: write it again"
+    )]
     Version {
         /// The version.
         found: String,
@@ -125,6 +147,21 @@ pub enum IndexFault {
         /// Number of blocks.
         blocks: u64,
     },
+    /// A value of the field to split by has no hash.
+    #[error(
+        "record {record} has {value} for '{field}': splits are by strings, bytes, or whole numbers up to 2^53"
+    )]
+    NoHash {
+        /// The number of the record in the file.
+        record: u64,
+        /// The value.
+        value: f64,
+        /// The field.
+        field: String,
+    },
+    /// A file changed while it was indexed.
+    #[error("the file changed while it was indexed: write the index again")]
+    Changed,
     /// The path of a file is not UTF-8.
     #[error("the path is not UTF-8, and so cannot stand in an index")]
     Path,
@@ -146,6 +183,19 @@ struct Entry {
     ends: String,
     marker: String,
     blocks: Vec<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    values: Option<Values>,
+    /// The hashes of all records.
+    #[serde(skip)]
+    hashes: Vec<u8>,
+}
+
+/// What the hashes after a line are of.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Values {
+    field: String,
+    checksum: String,
 }
 
 /// Writes an index of `files` to the file at `to`. An index that is there is replaced, any other file is
@@ -182,7 +232,11 @@ pub fn write_index_with(
     let folder = fs::canonicalize(new_file::folder(to)).map_err(failed)?;
     let temporary = new_file::temporary(to).map_err(failed)?;
     let mut out = BufWriter::new(temporary.as_file());
-    writeln!(out, "{FIRST_LINE}").map_err(failed)?;
+    let first_line = match options.split_by {
+        Some(_) => FIRST_LINE_WITH_VALUES,
+        None => FIRST_LINE,
+    };
+    writeln!(out, "{first_line}").map_err(failed)?;
     let mut indexed = Indexed::default();
     let count = |path: &PathBuf| {
         if let Some(cancelled) = &options.cancelled
@@ -190,7 +244,7 @@ pub fn write_index_with(
         {
             return Err(Error::new(ErrorKind::Cancelled));
         }
-        Entry::new(&local_path(path)?, &folder, (options.format, &reading))
+        Entry::new(&local_path(path)?, &folder, options, &reading)
     };
     let add = |entry: Result<Entry, Error>| {
         let entry = entry?;
@@ -199,6 +253,7 @@ pub fn write_index_with(
             Error::from(fault).in_file(&path)
         })?;
         out.write_all(line.as_bytes()).map_err(failed)?;
+        out.write_all(&entry.hashes).map_err(failed)?;
         indexed.files += 1;
         indexed.blocks += entry.blocks.len() as u64;
         indexed.records = indexed.records.saturating_add(sum(&entry.blocks));
@@ -224,7 +279,8 @@ impl Entry {
     fn new(
         path: &Path,
         folder: &Path,
-        (format, reading): (Option<FileFormat>, &RecordOptions),
+        options: &IndexOptions,
+        reading: &RecordOptions,
     ) -> Result<Self, Error> {
         let io = |error| Error::io(error, path);
         let (file, once) = open_input(path).map_err(io)?;
@@ -233,11 +289,20 @@ impl Entry {
             return Err(Error::new(ErrorKind::ReadOnce { input, reason }).in_file(path));
         }
         let (size, ends) = size_and_ends(&file).map_err(io)?;
-        let format = match format {
+        let format = match options.format {
             Some(format) => format,
             None => FileFormat::of_files(&[path.to_owned()], &OnceInputs::default())?,
         };
         let Counts { marker, blocks } = format.count(path, reading)?;
+        let (mut values, mut hashes) = (None, Vec::new());
+        if let Some(field) = &options.split_by {
+            hashes = values::hash_values(path, format, field, reading)?;
+            if hashes.len() as u64 / 8 != sum(&blocks) {
+                return Err(Error::from(IndexFault::Changed).in_file(path));
+            }
+            let (field, checksum) = (field.clone(), values::checksum(&hashes));
+            values = Some(Values { field, checksum });
+        }
         let found = fs::canonicalize(path).map_err(io)?;
         let found = found.strip_prefix(folder).unwrap_or(&found);
         Ok(Entry {
@@ -249,6 +314,8 @@ impl Entry {
             ends,
             marker: format!("{:032x}", u128::from_be_bytes(marker)),
             blocks: blocks.to_vec(),
+            values,
+            hashes,
         })
     }
 
@@ -296,6 +363,10 @@ fn sum(counts: &[u64]) -> u64 {
 #[derive(Debug, Default)]
 pub(crate) struct FileIndex {
     entries: HashMap<PathBuf, KnownFile>,
+    /// The index itself; `None` if there is none.
+    file: Option<Arc<File>>,
+    /// Whether the hashes of values are used, so that a file that has changed is an error.
+    is_split: AtomicBool,
 }
 
 /// A file of a data set, as it was when it was counted.
@@ -304,6 +375,8 @@ struct KnownFile {
     size: u64,
     ends: String,
     counts: Counts,
+    /// The field of the hashes of values, and where in the index they begin.
+    values: Option<(String, u64)>,
     /// Whether the log was told that the file has changed.
     is_told: AtomicBool,
 }
@@ -324,10 +397,14 @@ impl FileIndex {
         let io = |error| Error::io(error, path);
         let folder = fs::canonicalize(new_file::folder(path)).map_err(io)?;
         let (file, _) = open_input(path).map_err(io)?;
+        let index = Arc::new(file.try_clone().map_err(io)?);
         let mut lines = Lines::new(BufReader::new(file));
         let in_index = |fault: IndexFault| Error::from(fault).in_file(path);
         match lines.next().map_err(io)? {
-            Some(Ok(line)) if line == format!("{FIRST_LINE}\n").as_bytes() => {}
+            Some(Ok(line))
+                if [FIRST_LINE, FIRST_LINE_WITH_VALUES]
+                    .iter()
+                    .any(|first| line == format!("{first}\n").as_bytes()) => {}
             Some(Ok(line)) => {
                 let version = line.strip_prefix(b"atds index ").map(|version| {
                     String::from_utf8_lossy(&version[..version.len().min(20)])
@@ -347,6 +424,17 @@ impl FileIndex {
             let line = line.map_err(|()| in_index(IndexFault::TooLong { line: number }))?;
             let damaged = || in_index(IndexFault::Damaged { line: number });
             let entry = Entry::parse(line).ok_or_else(damaged)?;
+            let values = match entry.values {
+                None => None,
+                Some(Values { field, checksum }) => {
+                    let at = lines.at;
+                    let found = lines.checksum_of(sum(&entry.blocks)).map_err(io)?;
+                    if found.is_none_or(|found| found != checksum) {
+                        return Err(damaged());
+                    }
+                    Some((field, at))
+                }
+            };
             let Some(files) = paths.get(&folder.join(&entry.path)) else {
                 continue;
             };
@@ -362,6 +450,7 @@ impl FileIndex {
                     size: entry.size,
                     ends: entry.ends.clone(),
                     counts: counts.clone(),
+                    values: values.clone(),
                     is_told: AtomicBool::new(false),
                 };
                 entries.insert(file.clone(), known);
@@ -378,7 +467,47 @@ impl FileIndex {
                 file.display()
             );
         }
-        Ok(FileIndex { entries })
+        Ok(FileIndex {
+            entries,
+            file: Some(index),
+            is_split: AtomicBool::new(false),
+        })
+    }
+
+    /// The hashes of the values of `field` of all records of `files`.
+    ///
+    /// # Errors
+    /// The index has them not of each file as it is now.
+    pub(crate) fn hashes(
+        &self,
+        files: &[PathBuf],
+        field: &str,
+    ) -> Result<Arc<dyn StoredHashes>, Error> {
+        let no_index = |why: String| {
+            let field = field.to_owned();
+            Error::from(SplitFault::NoIndex { field, why })
+        };
+        let Some(index) = &self.file else {
+            return Err(no_index("there is no index".to_owned()));
+        };
+        self.is_split.store(true, Relaxed);
+        let found = files.iter().map(|path| {
+            let fault = |why: String| no_index(why).in_file(path);
+            let known = self.entries.get(path);
+            let known = known.ok_or_else(|| fault("the index lacks the file".to_owned()))?;
+            self.counts(path)?;
+            match &known.values {
+                None => Err(fault("the index has counts alone".to_owned())),
+                Some((other, _)) if other != field => {
+                    Err(fault(format!("the index has those of {other:?}")))
+                }
+                Some((_, at)) => Ok((*at, sum(&known.counts.blocks))),
+            }
+        });
+        Ok(Arc::new(values::Hashes {
+            index: index.clone(),
+            files: found.collect::<Result<_, Error>>()?,
+        }))
     }
 
     /// The counts of a file, if it is in the index and has not changed since.
@@ -394,6 +523,13 @@ impl FileIndex {
         let (size, ends) = size_and_ends(&file).map_err(io)?;
         if (size, &ends) == (known.size, &known.ends) {
             return Ok(Some(&known.counts));
+        }
+        if self.is_split.load(Relaxed)
+            && let Some((field, _)) = &known.values
+        {
+            let field = field.clone();
+            let why = "the file has changed since it was indexed".to_owned();
+            return Err(Error::from(SplitFault::NoIndex { field, why }).in_file(path));
         }
         if !known.is_told.swap(true, Relaxed) {
             let what = match size == known.size {
@@ -414,6 +550,8 @@ impl FileIndex {
 struct Lines<R> {
     reader: R,
     line: Vec<u8>,
+    /// Number of bytes before the next line.
+    at: u64,
 }
 
 impl<R: BufRead> Lines<R> {
@@ -421,6 +559,7 @@ impl<R: BufRead> Lines<R> {
         Lines {
             reader,
             line: Vec::new(),
+            at: 0,
         }
     }
 
@@ -433,10 +572,22 @@ impl<R: BufRead> Lines<R> {
             .by_ref()
             .take(most)
             .read_until(b'\n', &mut self.line)?;
+        self.at += read as u64;
         Ok(match read {
             0 => None,
             read if read > MAX_INDEX_LINE => Some(Err(())),
             _ => Some(Ok(&self.line)),
         })
+    }
+
+    /// The checksum of the hashes of `records` records, which come next; `None` if the file ends before.
+    fn checksum_of(&mut self, records: u64) -> io::Result<Option<String>> {
+        let Some(bytes) = records.checked_mul(8) else {
+            return Ok(None);
+        };
+        let mut hashes = self.reader.by_ref().take(bytes);
+        let found = values::checksum_of(&mut hashes)?;
+        self.at += bytes;
+        Ok((hashes.limit() == 0).then_some(found))
     }
 }

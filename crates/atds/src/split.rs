@@ -2,7 +2,7 @@
 //!
 //! Whether a record is in a split depends on its place alone: the path of its file below the
 //! [`root`](crate::DatasetBuilder::root) folder, or without one the file's name, and the number of the
-//! record in the file. So it is the same on every machine, for any number of threads, ranks and workers, and
+//! record in the file; or, by a field, the value of that. So it is the same on every machine, for any number of threads, ranks and workers, and
 //! however records are shuffled. [`Split`] has the numbers.
 
 use std::collections::HashMap;
@@ -12,10 +12,14 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use atds_pipeline::StoredHashes;
+
+use crate::damage::OnError;
+use crate::index::FileIndex;
 use crate::{DatasetBuilder, Error, ErrorKind};
 
 /// What a split is made of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SplitBy {
     /// Records: each is in a split for itself.
@@ -23,6 +27,10 @@ pub enum SplitBy {
     Record,
     /// Blocks: all records of a block are in one split. Blocks of other splits are not decompressed.
     Block,
+    /// The values of the field of this name or path: all records of one value are in one split, in every
+    /// file. It needs the [index](crate::DatasetBuilder::index) of the files with the hashes of that field,
+    /// see [`IndexOptions::split_by`](crate::index::IndexOptions::split_by).
+    Field(String),
 }
 
 /// One of several splits of the records of a data set.
@@ -31,7 +39,8 @@ pub enum SplitBy {
 ///    folder, with `/` between folders; without a root folder, of its name.
 /// 2. The hash of a record is XXH3, of 64 bits and with seed 0, of 16 bytes: the key of its file, and its
 ///    number in the file from 0, each as 8 bytes in little-endian order. By [block](SplitBy::Block), the
-///    number is that of the block's first record.
+///    number is that of the block's first record. By [field](SplitBy::Field), the hash is instead that of
+///    the [value's bytes](crate::index::IndexOptions::split_by).
 /// 3. In the order of their names, as bytes, the splits have the hashes from 0 on, each as large a part of
 ///    2^64 as it says: the first has those below its part times 2^64, rounded down, the next those up to
 ///    the sum of both parts times 2^64, and so on. A sum within 1e-9 of 1 is 1.
@@ -114,18 +123,52 @@ impl Split {
         })
     }
 
+    /// The records of the split that is read, if one is, of `files` with these names.
+    pub(crate) fn compiled(
+        split: Option<&Split>,
+        index: &FileIndex,
+        on_error: OnError,
+        files: &[PathBuf],
+        (names, has_root): (&[Vec<u8>], bool),
+    ) -> Result<Option<Arc<atds_pipeline::Split>>, Error> {
+        let Some(split) = split else {
+            return Ok(None);
+        };
+        let stored = split.stored(index, files, on_error)?;
+        let compiled = split.of(files, names, has_root, stored)?;
+        Ok(Some(Arc::new(compiled)))
+    }
+
+    /// The hashes of the values of the field that decides, if one does.
+    fn stored(
+        &self,
+        index: &FileIndex,
+        files: &[PathBuf],
+        on_error: OnError,
+    ) -> Result<Option<Arc<dyn StoredHashes>>, Error> {
+        let SplitBy::Field(field) = &self.by else {
+            return Ok(None);
+        };
+        if on_error == OnError::SkipBlock {
+            return Err(SplitFault::SkipsBlocks.into());
+        }
+        index.hashes(files, field).map(Some)
+    }
+
     /// The split of `files`, which have these `names`.
-    pub(crate) fn of(
+    fn of(
         &self,
         files: &[PathBuf],
         names: &[Vec<u8>],
         has_root: bool,
+        stored: Option<Arc<dyn StoredHashes>>,
     ) -> Result<atds_pipeline::Split, Error> {
         let (sums, is_last) = self.sums()?;
         let mut known = HashMap::new();
         for (path, name) in files.iter().zip(names) {
             if let Some(first) = known.insert(name, path)
                 && !has_root
+                && stored.is_none()
             {
                 let fault = SplitFault::SameName {
                     other: first.clone(),
@@ -147,6 +190,7 @@ impl Split {
             hashes: at(sums.start)..end,
             by_block: self.by == SplitBy::Block,
             file_keys: keys.collect(),
+            stored,
         })
     }
 
@@ -155,9 +199,10 @@ impl Split {
         let mut splits = self.splits.clone();
         splits.sort_by(|one, other| one.0.cmp(&other.0));
         let parts = splits.iter().map(|(name, part)| format!("{name}={part}"));
-        let by = match self.by {
-            SplitBy::Record => "record",
-            SplitBy::Block => "block",
+        let by = match &self.by {
+            SplitBy::Record => "record".to_owned(),
+            SplitBy::Block => "block".to_owned(),
+            SplitBy::Field(field) => format!("field {field:?}"),
         };
         let parts: Vec<_> = parts.collect();
         format!("{} of {} by {by}", self.name, parts.join(", "))
@@ -180,7 +225,7 @@ impl DatasetBuilder {
     }
 }
 
-/// `record` or `block`.
+/// `record`, `block`, or else a field. `field:record` is a field named so.
 impl FromStr for SplitBy {
     type Err = Error;
 
@@ -188,7 +233,10 @@ impl FromStr for SplitBy {
         match by {
             "record" => Ok(SplitBy::Record),
             "block" => Ok(SplitBy::Block),
-            _ => Err(SplitFault::By { by: by.to_owned() }.into()),
+            "" | "field:" => Err(SplitFault::By { by: by.to_owned() }.into()),
+            _ => Ok(SplitBy::Field(
+                by.strip_prefix("field:").unwrap_or(by).to_owned(),
+            )),
         }
     }
 }
@@ -226,11 +274,20 @@ pub enum SplitFault {
         /// The other file.
         other: PathBuf,
     },
-    /// Records are split neither by record nor by block.
+    /// The field to split by has no name.
     By {
         /// What was given.
         by: String,
     },
+    /// There are no hashes of the field's values.
+    NoIndex {
+        /// The field.
+        field: String,
+        /// Why not.
+        why: String,
+    },
+    /// Blocks are left out, so that records do not have the numbers that they had in the index.
+    SkipsBlocks,
 }
 
 impl fmt::Display for SplitFault {
@@ -271,8 +328,16 @@ impl fmt::Display for SplitFault {
             ),
             SplitFault::By { by } => write!(
                 f,
-                "`split_by` must be \"record\" or \"block\", not {by:?}: splitting by the values of a field needs \
-                 an index of them, which this version does not have"
+                "`split_by` must be \"record\", \"block\" or a field, not {by:?}"
+            ),
+            SplitFault::NoIndex { field, why } => write!(
+                f,
+                "`split_by` {field:?} needs hashes of the field's values, but {why}: give `index`, an index that \
+                 `atds index --split-by '{field}' FILES -o INDEX` writes"
+            ),
+            SplitFault::SkipsBlocks => f.write_str(
+                "`split_by` a field does not go with `on_error` \"skip_block\", which changes the numbers of \
+                 records: use \"skip_file\"",
             ),
         }
     }
@@ -292,7 +357,7 @@ mod tests {
 
     fn compiled(name: &str, splits: &[(&str, f64)]) -> Result<Range<u128>, Error> {
         let split = Split::new(name, splits.iter().copied());
-        Ok(split.of(&[], &[], false)?.hashes)
+        Ok(split.of(&[], &[], false, None)?.hashes)
     }
 
     /// Computed by the reference implementation of XXH3, `xxhash.xxh3_64_intdigest` in Python.
@@ -373,8 +438,12 @@ mod tests {
         ] {
             assert_eq!(fault("valid", splits), text);
         }
-        let by = "user_id".parse::<SplitBy>().unwrap_err().to_string();
-        assert!(by.contains("needs an index"), "{by}");
+        let by = "".parse::<SplitBy>().unwrap_err().to_string();
+        assert!(by.contains("or a field"), "{by}");
+        let field = |name: &str| SplitBy::Field(name.to_owned());
+        assert_eq!("user_id".parse::<SplitBy>().unwrap(), field("user_id"));
+        assert_eq!("field:block".parse::<SplitBy>().unwrap(), field("block"));
+        assert_eq!("block".parse::<SplitBy>().unwrap(), SplitBy::Block);
     }
 
     #[test]
@@ -382,14 +451,14 @@ mod tests {
         let files = ["a/x.avro", "b/x.avro"].map(PathBuf::from);
         let split = Split::new("a", [("a", 1.0)]);
         let same = [b"x.avro".to_vec(), b"x.avro".to_vec()];
-        let error = split.of(&files, &same, false).unwrap_err();
+        let error = split.of(&files, &same, false, None).unwrap_err();
         assert_eq!(
             error.to_string(),
             "b/x.avro: it has the name of a/x.avro, so that `split` cannot tell their records apart: give \
              `root`, a folder that all files are in"
         );
         let below = [b"a/x.avro".to_vec(), b"b/x.avro".to_vec()];
-        let found = split.of(&files, &below, true).unwrap();
+        let found = split.of(&files, &below, true, None).unwrap();
         assert_ne!(found.file_keys[0], found.file_keys[1]);
     }
 }

@@ -264,7 +264,7 @@ fn splits_do_not_depend_on_who_reads() {
         let mut all = Vec::new();
         for (name, _) in parts {
             for by in [SplitBy::Record, SplitBy::Block] {
-                let split = Split::new(name, parts).by(by);
+                let split = Split::new(name, parts).by(by.clone());
                 let dataset = builder(folder.path(), kind).split(split).build().unwrap();
                 let whole = read(dataset.iter()).concat();
                 let shards = (0..3).map(|index| dataset.shard(index, 3).unwrap());

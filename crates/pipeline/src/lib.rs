@@ -88,6 +88,6 @@ pub use planning_thread::RunCache;
 pub use progress::Progress;
 pub use replay::Position;
 pub use slice::Slice;
-pub use split::Split;
+pub use split::{Split, StoredHashes};
 pub use stats::{Stats, StatsHandle};
 pub use trace::Trace;

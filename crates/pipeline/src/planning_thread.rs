@@ -392,7 +392,7 @@ impl PlanningThread {
         let split = self.flow.options.split.as_ref();
         let is_checked = framed.desc.records == 0
             && framing.part.is_whole()
-            && split.is_none_or(|split| split.has(file.number, framed.first_record));
+            && split.is_none_or(|split| split.has_empty_block(file.number, framed.first_record));
         if found.records.is_empty() && !is_checked {
             return Ok(());
         }

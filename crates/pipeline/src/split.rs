@@ -4,6 +4,8 @@
 //! file, slice, window or position knows of others. Only what decodes a block looks up which of its records
 //! these are.
 
+use std::fmt;
+use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -16,8 +18,9 @@ use crate::{Error, ErrorKind};
 ///
 /// A record is in the split if the hash of its place is among [`hashes`](Self::hashes): XXH3, of 64 bits and
 /// with seed 0, of 16 bytes, the key of its file and its number in the file, both as 8 bytes in
-/// little-endian order. So membership depends on nothing else.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// little-endian order. So membership depends on nothing else. With [`stored`](Self::stored) hashes, these
+/// decide instead.
+#[derive(Clone, Debug)]
 pub struct Split {
     /// The hashes of the records in the split, of those from 0 to 2^64 - 1.
     pub hashes: Range<u128>,
@@ -25,6 +28,18 @@ pub struct Split {
     pub by_block: bool,
     /// The key of each file, in the order in which the files were given: see [`file_key`](Self::file_key).
     pub file_keys: Arc<[u64]>,
+    /// The hash of each record, where it is not that of its place.
+    pub stored: Option<Arc<dyn StoredHashes>>,
+}
+
+/// Hashes of records that were computed before.
+pub trait StoredHashes: Send + Sync + fmt::Debug {
+    /// The hashes of the `records` records of file `file` from number `first` on. The planning thread calls
+    /// it for each block.
+    ///
+    /// # Errors
+    /// They cannot be read, or the file had fewer records.
+    fn read(&self, file: usize, first: u64, records: u64) -> io::Result<Vec<u64>>;
 }
 
 impl Split {
@@ -41,10 +56,18 @@ impl Split {
         XxHash3_64::oneshot(&place)
     }
 
-    /// Whether record `record` of file `file` is in the split, or the block that it begins.
-    pub(crate) fn has(&self, file: usize, record: u64) -> bool {
-        let hash = Split::hash(self.file_keys[file], record);
-        self.hashes.contains(&u128::from(hash))
+    /// Whether a block without records that begins with record `record` of file `file` is in the split:
+    /// it is in one.
+    pub(crate) fn has_empty_block(&self, file: usize, record: u64) -> bool {
+        match self.stored {
+            Some(_) => self.hashes.start == 0,
+            None => self.has(file, record),
+        }
+    }
+
+    /// Whether the place of record `record` of file `file` is in the split, or the block that it begins.
+    fn has(&self, file: usize, record: u64) -> bool {
+        self.has_hash(Split::hash(self.file_keys[file], record))
     }
 
     /// The number of records of each block of file `file` that are in the split. `blocks` has the number of
@@ -57,16 +80,31 @@ impl Split {
         let counts = blocks.iter().map(|&records| {
             let first = first_record;
             first_record = first.saturating_add(records);
-            match self.by_block {
-                true => Ok(if self.has(file, first) { records } else { 0 }),
-                false => {
-                    check_records(records)?;
-                    let members = (0..records).filter(|at| self.has(file, first + at));
-                    Ok(members.count() as u64)
-                }
+            if self.by_block {
+                return Ok(if self.has(file, first) { records } else { 0 });
             }
+            check_records(records)?;
+            let members = match self.stored(file, first, records)? {
+                Some(stored) => stored.iter().filter(|&&hash| self.has_hash(hash)).count(),
+                None => (0..records).filter(|at| self.has(file, first + at)).count(),
+            };
+            Ok(members as u64)
         });
         counts.collect()
+    }
+
+    fn has_hash(&self, hash: u64) -> bool {
+        self.hashes.contains(&u128::from(hash))
+    }
+
+    /// The stored hashes of a block's records, if hashes are stored.
+    fn stored(&self, file: usize, first: u64, records: u64) -> Result<Option<Vec<u64>>, Error> {
+        let Some(stored) = &self.stored else {
+            return Ok(None);
+        };
+        let read = stored.read(file, first, records);
+        read.map(Some)
+            .map_err(|error| Error::new(ErrorKind::Io(Arc::new(error))))
     }
 
     /// Whether so few blocks are in the split that reading the others is a waste.
@@ -86,6 +124,12 @@ impl Split {
             return Ok(Members::all(if is_in { records } else { 0 }));
         }
         check_records(records)?;
+        if let Some(stored) = self.stored(file, first_record, records)? {
+            return Ok(Members::of(records, |record| {
+                let hash = stored.get(record as usize);
+                hash.is_some_and(|&hash| self.has_hash(hash))
+            }));
+        }
         Ok(Members::of(records, |record| {
             self.has(file, first_record.saturating_add(record))
         }))
@@ -248,6 +292,7 @@ mod tests {
             hashes,
             by_block,
             file_keys: [Split::file_key(b"a.avro"), Split::file_key(b"b/a.avro")].into(),
+            stored: None,
         }
     }
 

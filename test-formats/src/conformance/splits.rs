@@ -64,6 +64,7 @@ pub(super) fn split_of(hashes: Range<u128>, by_block: bool, files: usize) -> Spl
     Split {
         hashes,
         by_block,
+        stored: None,
         file_keys: keys.collect(),
     }
 }

@@ -43,7 +43,7 @@ fn splits_share_the_records() {
         let mut all = Vec::new();
         for (name, part) in PARTS {
             let build = |threads: usize| {
-                let builder = folder.rows(8).split(split(name, by));
+                let builder = folder.rows(8).split(split(name, by.clone()));
                 builder.threads(Threads::Fixed(threads))
             };
             let plain = build(1).build().unwrap();
@@ -108,7 +108,7 @@ fn goes_on_in_a_split_and_in_no_other() {
     let folder = folder();
     for by in [SplitBy::Record, SplitBy::Block] {
         let build = |name| {
-            let builder = folder.rows(8).split(split(name, by));
+            let builder = folder.rows(8).split(split(name, by.clone()));
             shuffled(builder).build().unwrap()
         };
         let train = build("train");
