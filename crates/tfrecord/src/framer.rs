@@ -221,6 +221,9 @@ impl Framer {
             checksums,
             block_bytes,
         } = &self.options;
+        if self.records == 0 {
+            self.input.load(*block_bytes);
+        }
         let failed = loop {
             if self.records > 0 && self.bytes >= *block_bytes {
                 return Ok(self.close());

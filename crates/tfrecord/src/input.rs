@@ -2,6 +2,9 @@
 
 use bytes::{Buf, Bytes, BytesMut};
 
+/// Size in bytes of what a processor loads at once.
+const CACHE_LINE: usize = 64;
+
 /// Consecutive bytes of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Input {
@@ -55,6 +58,15 @@ impl Input {
         }
         let mut bytes = [0; N];
         (self.peek_some(from, &mut bytes) == N).then_some(bytes)
+    }
+
+    /// Has the processor load the first `len` bytes of the last piece into its caches, many at a time. Who goes
+    /// from length to length waits for the memory of each.
+    pub(crate) fn load(&self, len: u64) {
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        let bytes = &self.piece[..self.piece.len().min(len)];
+        let lines = bytes.iter().step_by(CACHE_LINE);
+        std::hint::black_box(lines.fold(0, |all, byte| all ^ byte));
     }
 
     /// Copies the bytes from byte `from` of those held on into `out`, as far as they are here, and
