@@ -10,9 +10,10 @@ use std::error::Error;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Write};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use avro_block::Mapping;
+use rustix::time::{ClockId, clock_gettime};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -66,22 +67,30 @@ fn run(job: &Job, name: &str, read: Read) -> Result<Value, Box<dyn Error>> {
         }
     }
     let epoch = || {
-        let start = Instant::now();
+        let (start, before) = (Instant::now(), processor_seconds());
         let counts = files.iter().map(|file| read(file, job.batch_size));
         let records: usize = counts.sum::<Result<_, _>>()?;
-        Ok::<_, Box<dyn Error>>((records, start.elapsed().as_secs_f64()))
+        let times = (start.elapsed().as_secs_f64(), processor_seconds() - before);
+        Ok::<_, Box<dyn Error>>((records, times))
     };
     for _ in 0..job.warm_up {
         epoch()?;
     }
     let mut records = 0;
-    let mut seconds = Vec::new();
+    let (mut seconds, mut processor) = (Vec::new(), Vec::new());
     for _ in 0..job.epochs {
         let (read, took) = epoch()?;
         records = read;
-        seconds.push(took);
+        seconds.push(took.0);
+        processor.push(took.1);
     }
-    Ok(json!({"records": records, "seconds": seconds}))
+    Ok(json!({"records": records, "seconds": seconds, "processor": processor}))
+}
+
+/// The processor time of the process so far.
+fn processor_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::try_from(time).unwrap_or_default().as_secs_f64()
 }
 
 fn buffered(path: &Path) -> io::Result<impl BufRead> {
