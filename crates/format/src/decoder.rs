@@ -47,6 +47,12 @@ pub trait Decoder: Send + Sync + fmt::Debug {
     /// A record between is damaged; the error's record counts in the block.
     fn seek(&self, block: &Prepared, from: Pos, record: u64) -> Result<Pos, Error>;
 
+    /// Whether records say how long they are, so that [`seek`](Self::seek) takes a few cycles a record while the
+    /// payload is in a cache. Where few records of a block are read, they are then found before it leaves it.
+    fn seeks_by_lengths(&self) -> bool {
+        false
+    }
+
     /// Decodes `records` records from `at` on into the next rows of `rows`, and returns the position
     /// after them. `upcoming` is what the worker decodes next: the decoder may have the processor
     /// load it.

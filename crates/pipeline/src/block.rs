@@ -45,7 +45,8 @@ pub(crate) struct Block {
     payload_offset: Option<u64>,
     /// The most bytes of the prepared payload, if the framing says so.
     pub(crate) max_prepared: Option<u64>,
-    /// Positions at regular intervals, if the op that prepared the block has found them.
+    /// Positions at regular intervals, if the op that prepared the block has found them; or those of its members, if
+    /// they are few.
     spaced_hints: OnceLock<Vec<Pos>>,
 }
 
@@ -247,6 +248,23 @@ impl Block {
         delays::hand_over();
         // Called by the one worker that has prepared the block.
         let _ = self.spaced_hints.set(hints);
+    }
+
+    /// Finds where its members are, if they are few: the planning thread, while the framing has the payload in a
+    /// cache. A worker would wait for the memory of each record between them.
+    pub(crate) fn find_members(&self) {
+        let Some(Ok(prepared)) = self.payload.prepared() else {
+            return;
+        };
+        let members = self.members.count();
+        let mut found = Vec::with_capacity(members as usize);
+        let mut pos = self.start;
+        found.extend(self.members.runs(0, members).map_while(|run| {
+            // The read that comes to a bad record reports it.
+            pos = self.file.decoder.seek(prepared, pos, run.start).ok()?;
+            Some(pos)
+        }));
+        let _ = self.spaced_hints.set(found);
     }
 
     /// Publishes a position, for later reads of the block, also those of other workers if there are any.

@@ -168,6 +168,10 @@ impl Worker {
         for run in block.members.runs(read.first, records) {
             if pos.record < run.start {
                 // Records between are of other splits.
+                let known = block.nearest(run.start);
+                if known.record > pos.record {
+                    pos = known;
+                }
                 let found = decoder.seek(prepared, pos, run.start);
                 pos = found.map_err(|error| block.error(error))?;
             }

@@ -442,7 +442,11 @@ impl PlanningThread {
         self.flow.counters.note(|stats| {
             stats.raw_bytes = stats.raw_bytes.saturating_add(desc.file_bytes);
         });
-        let lease = match framed.members.bytes() {
+        let positions = match context.decoder.seeks_by_lengths() {
+            true => framed.members.position_bytes(),
+            false => None,
+        };
+        let lease = match framed.members.bytes() + positions.unwrap_or(0) {
             0 => None,
             bytes => {
                 if let BlockPayload::Own(payload) = &mut payload {
@@ -484,6 +488,9 @@ impl PlanningThread {
         }
         if !block.file.decoder.prepares() {
             block.payload.take_as_it_is();
+            if positions.is_some() {
+                block.find_members();
+            }
             self.flow
                 .counters
                 .add_prepared(block.payload.bytes, block.records);

@@ -9,6 +9,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
+use atds_format::Pos;
 use twox_hash::XxHash3_64;
 
 use crate::tuning::MAX_SPLIT_BLOCK_RECORDS;
@@ -192,6 +193,12 @@ impl Members {
     /// Number of members.
     pub(crate) fn count(&self) -> u64 {
         self.count
+    }
+
+    /// Bytes of their positions in the block, if they are so few that each is kept.
+    pub(crate) fn position_bytes(&self) -> Option<u64> {
+        let records = self.words.as_ref()?.len() as u64 * 64;
+        (self.count <= records / 8).then(|| self.count * size_of::<Pos>() as u64)
     }
 
     /// Size in bytes.

@@ -237,6 +237,10 @@ impl Decoder for TableDecoder {
         Ok(Pos { record, at })
     }
 
+    fn seeks_by_lengths(&self) -> bool {
+        true
+    }
+
     fn decode(
         &self,
         block: &Prepared,

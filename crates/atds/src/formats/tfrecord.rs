@@ -256,6 +256,10 @@ impl Decoder for TfRecordDecoder {
         Ok(Pos { record, at })
     }
 
+    fn seeks_by_lengths(&self) -> bool {
+        true
+    }
+
     fn decode(
         &self,
         block: &Prepared,
