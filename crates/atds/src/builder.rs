@@ -457,20 +457,16 @@ impl DatasetBuilder {
             Some(path) => FileIndex::read(path, &files)?,
             None => FileIndex::default(),
         };
-        let split = self.split.as_deref();
-        self.run.pipeline.split = Split::compiled(
-            split,
-            &index,
-            self.run.on_error,
-            &files,
-            (&*names, has_root),
-        )?;
+        let (split, on_error) = (self.split.as_deref(), self.run.on_error);
+        let split = Split::compiled(split, &index, on_error, &files, (&*names, has_root))?;
+        self.run.pipeline.split = split;
         let format = self.files.format_of(&files)?;
         let chosen = format.choose(&self, &files, &inputs);
         let chosen = chosen.map_err(|error| two_formats(error, format, &files, &inputs))?;
         let spec = with_own_columns(&chosen.spec, &self.run.pipeline)?;
         let memory_limit = self.run.pipeline.memory_limit;
-        let print = chosen.options_print.with_split(split.map(Split::print));
+        let split = self.split.as_deref().map(Split::print);
+        let print = chosen.options_print.with_split(split);
         let print = print.sharded_by(self.run.shard_by);
         Ok(Dataset::new(Settings {
             files,

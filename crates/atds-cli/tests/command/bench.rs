@@ -447,7 +447,7 @@ fn splits_share_the_records() {
                 "--split-by",
                 "user_id",
             ],
-            "needs an index",
+            "there is no index: give --index",
         ),
     ] {
         let ran = bench(wrong);
