@@ -14,6 +14,9 @@ mod read_pool;
 
 mod slice;
 
+// Files that take turns.
+mod interleave;
+
 // Which records of all are read.
 mod split;
 
@@ -82,6 +85,7 @@ pub use atds_shuffle::Stream;
 pub use damage::{Skipped, SkippedCounts};
 pub use error::{Error, ErrorKind};
 pub use files::Files;
+pub use interleave::Interleave;
 pub use layers::{Layer, LayerPart, Rest};
 pub use pipeline::{Batches, Options, Pipeline};
 pub use planning_thread::RunCache;

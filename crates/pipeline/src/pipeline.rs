@@ -13,6 +13,7 @@ use tensor_batch::{Batch, BatchSpec};
 use crate::delays;
 use crate::files::Files;
 use crate::flow::Flow;
+use crate::interleave::Interleave;
 use crate::layers::Rest;
 use crate::planning_thread::{PlanningThread, RunCache};
 use crate::progress::LOGGED_EVERY;
@@ -45,6 +46,9 @@ pub struct Options {
     /// Whether runs of blocks of all files are read in a random order, in place of files or of the blocks of
     /// a file. Inputs whose size is not known are an error then.
     pub shuffle_runs: bool,
+    /// Whether files take turns, each of some records; `None` if one is read after another. Their blocks are in file
+    /// order then. Without effect with `shuffle_runs`.
+    pub interleave: Option<Interleave>,
     /// What iterations have listed of the runs: those that follow need not list files that have not changed;
     /// `None` if only the iterations of one pipeline share it.
     pub runs: Option<Arc<RunCache>>,
@@ -124,6 +128,7 @@ impl Options {
             shuffle_files: false,
             shuffle_blocks: false,
             shuffle_runs: false,
+            interleave: None,
             runs: None,
             prefetch: 2,
             threads: 1,
@@ -191,12 +196,12 @@ impl Pipeline {
         let least = |number: usize| number.max(1);
         Pipeline {
             spec,
-            files,
+            files: files.clone(),
             options: Options {
                 batch_size: least(options.batch_size),
                 threads: least(options.threads),
                 prefetch: least(options.prefetch),
-                read_size: read_size(&options),
+                read_size: read_size(&options, files.len()),
                 costs: Some(options.costs.unwrap_or_default()),
                 runs: Some(options.runs.unwrap_or_default()),
                 ..options
@@ -427,8 +432,13 @@ impl fmt::Debug for Batches {
     }
 }
 
-/// Bytes of a read: fewer under a small limit, so that there is memory for more than one.
-fn read_size(options: &Options) -> usize {
-    let most = usize::try_from(options.memory_limit / KEPT_SHARE).unwrap_or(usize::MAX);
+/// Bytes of a read: fewer under a small limit, so that there is memory for more than one of each file that is
+/// open.
+fn read_size(options: &Options, files: usize) -> usize {
+    let open = options
+        .interleave
+        .map_or(1, |interleave| interleave.cycle_length.min(files));
+    let most = options.memory_limit / KEPT_SHARE / open.div_ceil(4).max(1) as u64;
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
     options.read_size.min(most).max(MIN_READ_SIZE)
 }

@@ -3,6 +3,7 @@
 mod again;
 mod blocks;
 mod framing;
+mod interleaved;
 mod payloads;
 mod reads;
 mod runs;
@@ -24,6 +25,7 @@ use crate::delays;
 use crate::error::Stop;
 use crate::files::Files;
 use crate::flow::Flow;
+use crate::interleave::Turns;
 use crate::memory::Lease;
 use crate::planner::Planner;
 use crate::prepare::block_error;
@@ -62,6 +64,8 @@ pub(crate) struct PlanningThread {
     pub(crate) counted: HashMap<usize, Arc<[u64]>>,
     /// The blocks of the file or run of an epoch that was drawn again last: many readers share it.
     ordered: Option<((usize, u64), Arc<OrderedBlocks>)>,
+    /// The files of the epoch, in its order, if they take turns.
+    in_turns: Option<Arc<[usize]>>,
     /// The runs of all files, if they are shuffled, and those that are read ahead.
     pub(crate) runs: Option<Arc<RunList>>,
     pub(crate) ahead: RunsAhead,
@@ -85,6 +89,7 @@ impl PlanningThread {
             sizes: HashMap::new(),
             counted: HashMap::new(),
             ordered: None,
+            in_turns: None,
             runs: None,
             ahead: RunsAhead::default(),
             flow,
@@ -179,6 +184,17 @@ impl PlanningThread {
             }
             (None, counted) => counted.cloned().unwrap_or_default(),
         };
+        let interleave = flow.options.interleave.filter(|_| self.are_in_turns());
+        let turns = interleave.map(|interleave| Turns::new(interleave, order.len()));
+        let (order, records) = match &turns {
+            Some(_) => {
+                let of_turns = order.iter().filter_map(|&file| records.get(file));
+                let all = of_turns.copied().fold(0, u64::saturating_add);
+                self.in_turns = Some(order.into());
+                (vec![0], [all].into())
+            }
+            None => (order, records),
+        };
         let parts = match (flow.options.rest_of(epoch), &flow.options.slice) {
             (Some(rest), _) => {
                 let files = FileOrder::new(&order, &records);
@@ -208,10 +224,18 @@ impl PlanningThread {
             }
         };
         self.planner.resume(&mut self.resumed);
-        self.counted.clear();
+        if turns.is_none() {
+            self.counted.clear();
+        }
         self.ordered = None;
         if let Some(runs) = runs {
             return self.read_runs(&runs, &parts);
+        }
+        if let (Some(turns), Some(order)) = (turns, self.in_turns.take()) {
+            let part = parts.first().filter(|_| self.resumed.has_file(0));
+            let read = part.map_or(Ok(()), |part| self.read_in_turns(turns, &order, part));
+            self.ahead.opened.clear();
+            return read;
         }
         for (place, part) in parts.iter().enumerate() {
             if !self.resumed.has_file(place) {
@@ -280,7 +304,8 @@ impl PlanningThread {
             Ok(()) | Err(Stop::Failed(_)) => {}
         }
         let records: Arc<[u64]> = records.into();
-        if self.flow.options.rest.is_some() || self.runs.is_some() {
+        let options = &self.flow.options;
+        if options.rest.is_some() || self.are_in_turns() || self.runs.is_some() {
             self.counted.insert(number, records.clone());
         }
         Ok(records)
@@ -473,7 +498,7 @@ impl PlanningThread {
             block.check_count()?;
         }
         if desc.records == 0 {
-            if !block.payload.is_shared {
+            if let BlockPayload::Own(_) = &block.payload {
                 match self.check_empty(file, &block) {
                     Err(Stop::Failed(error))
                         if self.flow.options.skip_damage && error.is_damage() =>
@@ -500,6 +525,10 @@ impl PlanningThread {
             self.check_window(file, bytes)?;
         }
         self.hold(file, &block);
+        if self.are_in_turns() {
+            // Its turns come.
+            return Ok(());
+        }
         self.planner.push(block, wanted);
         while self.planner.is_full() {
             self.plan_batch()?;

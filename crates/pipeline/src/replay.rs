@@ -66,6 +66,16 @@ pub(crate) struct Wanted {
     pub(crate) slot: Option<usize>,
 }
 
+impl Wanted {
+    /// All of the `records` records of a block.
+    pub(crate) fn all(records: u64) -> Self {
+        Wanted {
+            records: (0..records).into(),
+            slot: None,
+        }
+    }
+}
+
 /// The blocks that drawn batches have left unread, in part or all.
 #[derive(Debug, Default)]
 pub(crate) struct Resumed {

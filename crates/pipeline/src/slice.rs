@@ -242,6 +242,13 @@ impl BlockRecords {
     pub(crate) fn ranges(&self) -> impl Iterator<Item = &Range<u64>> {
         std::iter::once(&self.first).chain(&self.later)
     }
+
+    /// Has the records come after `before` others.
+    pub(crate) fn move_by(&mut self, before: u64) {
+        for range in std::iter::once(&mut self.first).chain(&mut self.later) {
+            *range = range.start + before..range.end + before;
+        }
+    }
 }
 
 impl From<Range<u64>> for BlockRecords {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use atds_pipeline::{Files, Options};
+use atds_pipeline::{Files, Interleave, Options};
 
 use super::slices::slice;
 use super::sources;
@@ -25,7 +25,10 @@ pub(super) fn any_options(suite: &Suite<'_>) -> Result<(), String> {
         let of = format!("case {seed}: {options:?}");
         ensure!(outcome.error.is_none(), "{:?}: {of}", outcome.error);
 
-        let whole = all(&written);
+        let whole = in_turns(
+            &written.iter().map(|file| file.concat()).collect::<Vec<_>>(),
+            &options,
+        );
         let part = match &options.slice {
             Some(slice) => slice.records.start as usize..slice.records.end as usize,
             None => 0..whole.len(),
@@ -62,6 +65,35 @@ pub(super) fn any_options(suite: &Suite<'_>) -> Result<(), String> {
     Ok(())
 }
 
+/// The rows of files, in file order or as the files take turns.
+pub(super) fn in_turns(files: &[Vec<Row>], options: &Options) -> Vec<Row> {
+    let Some(interleave) = options.interleave else {
+        return files.concat();
+    };
+    let mut waiting = files.iter().map(|rows| rows.iter());
+    let mut seats: Vec<_> = (0..interleave.cycle_length).map(|_| None).collect();
+    let (mut rows, mut left) = (Vec::new(), files.concat().len());
+    while left > 0 {
+        for seat in &mut seats {
+            if seat.is_none() {
+                *seat = waiting.next();
+            }
+            let Some(file) = seat else { continue };
+            let given = rows.len();
+            rows.extend(
+                file.by_ref()
+                    .take(interleave.block_length as usize)
+                    .cloned(),
+            );
+            left -= rows.len() - given;
+            if rows.len() - given < interleave.block_length as usize {
+                *seat = None;
+            }
+        }
+    }
+    rows
+}
+
 pub(super) fn any_files(random: &mut Random) -> Vec<FileRows> {
     let mut first = 0;
     let mut block = |random: &mut Random| {
@@ -87,6 +119,10 @@ pub(super) fn options(random: &mut Random, written: &[FileRows]) -> (Options, u6
     options.shuffle_blocks = random.below(3) == 0;
     options.shuffle_runs = random.below(3) == 0;
     options.run_bytes = random.one_of([1, 200, 1 << 20]);
+    options.interleave = (random.below(3) == 0).then(|| Interleave {
+        cycle_length: 1 + random.below(5),
+        block_length: random.one_of([1, 3, 25, 1000]),
+    });
     options.drop_remainder = random.below(3) == 0;
     options.prefetch = random.below(5);
     options.read_size = 1 + random.below(5_000);

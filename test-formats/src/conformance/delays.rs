@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atds_pipeline::{Error, ErrorKind, Files, Options};
+use atds_pipeline::{Error, ErrorKind, Files, Interleave, Options};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -199,10 +199,20 @@ fn options() -> impl Strategy<Value = Options> {
         1..3000_usize,
     );
     let flags = any::<[bool; 5]>();
+    let interleave = select(
+        &[
+            None,
+            None,
+            Some((1, 7)),
+            Some((2, 1)),
+            Some((3, 4)),
+            Some((9, 50)),
+        ][..],
+    );
     // Of runs of one block, of some, and of whole files.
     let runs = select(&[None, None, None, Some(1), Some(300), Some(1 << 20)][..]);
-    let all = (sizes, flags, runs, any::<u64>(), any::<u64>());
-    all.prop_map(|(sizes, flags, runs, seed, delays)| {
+    let all = (sizes, flags, (runs, interleave), any::<u64>(), any::<u64>());
+    all.prop_map(|(sizes, flags, (runs, interleave), seed, delays)| {
         let mut options = Options::new(sizes.0);
         (
             options.shuffle_buffer_size,
@@ -220,6 +230,10 @@ fn options() -> impl Strategy<Value = Options> {
         options.mask = has_mask.then(|| "mask".into());
         options.shuffle_runs = runs.is_some();
         options.run_bytes = runs.unwrap_or(1);
+        options.interleave = interleave.map(|(cycle_length, block_length)| Interleave {
+            cycle_length,
+            block_length,
+        });
         (options.seed, options.delays) = (seed, Some(delays));
         options.memory_limit = AMPLE;
         options

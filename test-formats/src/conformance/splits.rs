@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use atds_pipeline::{Options, Slice, Split};
 
-use super::any::{Random, any_files, any_source, options};
+use super::any::{Random, any_files, any_source, in_turns, options};
 use super::slices::parts;
 use super::suite::{FileRows, Suite, all, ensure, name, same_rows};
 use crate::Row;
@@ -103,7 +103,7 @@ fn check(
     options: &Options,
     random: &mut Random,
 ) -> Result<(), String> {
-    let rows = members.concat();
+    let rows = in_turns(members, options);
     let mut options = options.clone();
     options.provenance = Some(PLACE.to_owned());
     // The whole, with the places of rows.

@@ -2,6 +2,7 @@
 
 use super::{Framing, PlanningThread};
 use crate::error::Stop;
+use crate::interleave::Turns;
 use crate::layers::{LayerPart, Rest};
 use crate::progress::Progress;
 use crate::replay::{Replay, Resumed};
@@ -76,6 +77,13 @@ impl PlanningThread {
             }
             if part.counted.is_some() && replay.pass_file(place, part) {
                 continue;
+            }
+            if let (Some(order), Some(interleave)) =
+                (self.in_turns.clone(), flow.options.interleave)
+            {
+                let turns = Turns::new(interleave, order.len());
+                self.replay_turns(turns, &order, part, &mut replay, &mut note)?;
+                break;
             }
             let blocks = self.part_blocks(part, epoch)?;
             let mut framing = Framing::new(place, part);

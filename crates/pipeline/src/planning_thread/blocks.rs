@@ -342,7 +342,9 @@ impl PlanningThread {
             (bytes.clone(), Lease::none(&self.flow.memory))
         };
         file.copied.shrink(0);
-        let payload = Payload::new(vec![bytes], false, Some(lease));
+        // Its turns are like blocks that share it.
+        let is_shared = self.are_in_turns();
+        let payload = Payload::new(vec![bytes], is_shared, Some(lease));
         self.push(file, framed, BlockPayload::Own(payload), wanted)
     }
 

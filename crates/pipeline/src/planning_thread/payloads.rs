@@ -129,7 +129,8 @@ impl PlanningThread {
         }
         let parts = file.blocks.payload(&first.framed.desc, parts);
         let parts = parts.map_err(|error| Error::of_format(error, &file.location))?;
-        let payload = Payload::new(parts, first.key.is_some(), Some(lease));
+        let is_shared = first.key.is_some() || self.are_in_turns();
+        let payload = Payload::new(parts, is_shared, Some(lease));
         let Some(key) = first.key else {
             return Ok(BlockPayload::Own(payload));
         };

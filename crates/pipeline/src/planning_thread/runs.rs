@@ -88,16 +88,17 @@ pub(crate) struct RunsAhead {
     is_opening: bool,
     /// The numbers of the runs that were not opened.
     coming: VecDeque<usize>,
-    /// Those that were opened.
+    /// Those that were opened; without runs, the files whose turn it is not.
     pub(super) opened: VecDeque<File>,
     /// Bytes of reads and of what is not framed of the file whose turn it is, while others are read ahead.
     current: u64,
 }
 
 impl RunsAhead {
-    /// Bytes of the reads that were not taken, of all files but the one at hand.
+    /// Bytes of the reads that were not taken, and of what is not framed, of all files but the one at hand.
     pub(super) fn under_way(&self) -> u64 {
-        let opened = self.opened.iter().map(File::under_way);
+        let bytes = |file: &File| file.under_way() + file.unframed + file.copied.bytes();
+        let opened = self.opened.iter().map(bytes);
         self.current + opened.fold(0, u64::saturating_add)
     }
 
