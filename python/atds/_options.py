@@ -81,6 +81,26 @@ def shard_by(name: str, value: Any) -> str:
     return value
 
 
+def interleave(name: str, value: Any) -> tuple[int, int] | None:
+    """The numbers of files and of records that take turns, or None.
+
+    Raises:
+        OptionError: The value is not two whole numbers above 0.
+    """
+    if value is None:
+        return None
+    try:
+        files, records = map(operator.index, value)
+    except (TypeError, ValueError):
+        files, records = 0, 0
+    if not (1 <= files <= _MAX and 1 <= records <= _MAX):
+        raise OptionError(
+            f"{name} must be the number of files that take turns and the number of records of a turn, such "
+            f"as (4, 16), or None, not {value!r}"
+        )
+    return files, records
+
+
 def flag(name: str, value: Any) -> bool:
     """A bool, from Python's or NumPy's True or False."""
     if isinstance(value, (int, np.bool_)) and value in (0, 1):

@@ -59,6 +59,11 @@ class PipelineOptions(LenienceOptions, total=False):
             shuffle buffer, in runs of 1 MiB or more that are read in one go; None does not. It takes the
             place of ``shuffle_files`` and ``shuffle_blocks``. The blocks of all files are listed
             before the first batch, once for a data set.
+        interleave: Files take turns: ``(cycle_length, block_length)`` has so many files open at once, each
+            of which gives so many records in its turn, in the order of :meth:`tf.data.Dataset.interleave`
+            with these numbers; None to read one file after another. A file that has ended leaves its turn to
+            the next. The shuffle buffer draws from records in this order. Not beside ``shuffle_blocks`` and
+            ``shuffle``.
         out_of_bounds: The treatment of sparse entries with an index outside their dimension:
             ``error``, or ``drop``, which counts them in the statistics.
         memory_limit: Maximum number of bytes of blocks and batches in each iteration, without the
@@ -115,6 +120,7 @@ class PipelineOptions(LenienceOptions, total=False):
     reader_schema: Schema | None
     shuffle_blocks: bool
     shuffle: Literal["blocks"] | None
+    interleave: tuple[int, int] | None
     out_of_bounds: Literal["error", "drop"]
     memory_limit: int | None
     mmap: bool
@@ -212,6 +218,7 @@ OPTIONS: dict[str, Option] = {
     "reader_schema": Option(None, lambda _, given: None if given is None else schema_text(given)),
     "shuffle_blocks": Option(False, _options.flag),
     "shuffle": Option(None, _options.shuffle),
+    "interleave": Option(None, _options.interleave),
     "out_of_bounds": Option("error", _options.out_of_bounds),
     "memory_limit": Option(None, partial(_options.optional, least=1)),
     "mmap": Option(False, _options.flag),

@@ -68,6 +68,10 @@ fn set(
         "reader_schema" => builder.reader_schema(schema(value)?),
         "shuffle_blocks" => builder.shuffle_blocks(value.extract()?),
         "shuffle" => builder.shuffle(shuffle(value.extract()?)?),
+        "interleave" => {
+            let (cycle_length, block_length) = value.extract()?;
+            builder.interleave(cycle_length, block_length)
+        }
         "out_of_bounds" => builder.out_of_bounds(out_of_bounds(value.extract()?)),
         "memory_limit" => builder.memory_limit(value.extract()?),
         "mmap" => builder.mmap(value.extract()?),

@@ -61,6 +61,9 @@ pub(crate) struct Args {
     /// Shuffle runs of blocks (1 MiB or more) of all files together each epoch
     #[arg(long, value_name = "WHAT", default_value = "none", value_parser = options::shuffle())]
     shuffle: Shuffle,
+    /// Files take turns: so many files are open at once, and each gives so many records in its turn
+    #[arg(long, value_name = "FILES,RECORDS", value_parser = options::interleave)]
+    interleave: Option<(usize, u64)>,
     /// Seed of the shuffled order
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
@@ -153,6 +156,9 @@ fn dataset(args: &Args, trace: &CommandTrace<'_>) -> Result<Dataset, Failure> {
     }
     if let Some(path) = &args.reader_schema {
         builder = builder.reader_schema(inputs::reader_schema(path)?);
+    }
+    if let Some((files, records)) = args.interleave {
+        builder = builder.interleave(files, records);
     }
     if let Some(batches) = args.prefetch {
         builder = builder.prefetch(batches);

@@ -27,6 +27,16 @@ pub(crate) fn above_zero(text: &str) -> Result<usize, String> {
     }
 }
 
+/// Two numbers above 0, of files and of records.
+pub(crate) fn interleave(text: &str) -> Result<(usize, u64), String> {
+    let must = || "must be two numbers above 0, of files and of records, such as 4,16".to_owned();
+    let (files, records) = text.split_once(',').ok_or_else(must)?;
+    match (files.parse(), records.parse()) {
+        (Ok(files @ 1..), Ok(records @ 1..)) => Ok((files, records)),
+        _ => Err(must()),
+    }
+}
+
 /// The faults to tolerate, by name.
 pub(crate) fn tolerate(names: &str) -> Result<Tolerate, String> {
     let known = || format!("the names are {}", Tolerate::NAMES.join(", "));

@@ -19,6 +19,7 @@ use crate::files::Files;
 use crate::formats::{FileFormat, two_formats};
 use crate::index::FileIndex;
 use crate::interface::Interface;
+use crate::interleave::check_turns;
 use crate::iteration::no_shuffling;
 use crate::limits::{
     DEFAULT_INFER_SAMPLE, DEFAULT_PREFETCH, MAX_PREFETCH, MAX_THREADS, default_memory_limit,
@@ -429,6 +430,7 @@ impl DatasetBuilder {
         let must =
             "\"none\" beside `shuffle_files` and `shuffle_blocks`, whose orders it would replace";
         Error::check(is_right, "shuffle", must)?;
+        check_turns(pipeline)?;
         self.run.reading.check()?;
         Error::check(
             pipeline.prefetch <= MAX_PREFETCH,

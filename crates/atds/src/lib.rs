@@ -50,6 +50,7 @@ mod formats;
 pub mod index;
 pub mod inspect;
 pub mod interface;
+mod interleave;
 mod iteration;
 mod json;
 pub mod limits;

@@ -109,6 +109,9 @@ pub(crate) struct OptionsPrint {
     /// "blocks", if blocks of all files are shuffled together. Other states have none, to be short.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     shuffle: Option<Cow<'static, str>>,
+    /// The numbers of `interleave`, if files take turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    interleave: Option<(u64, u64)>,
     /// The split, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     split: Option<String>,
@@ -306,6 +309,7 @@ impl OptionsPrint {
             shuffle_files: false,
             shuffle_blocks: false,
             shuffle: None,
+            interleave: None,
             split: None,
             shard_by: None,
             features: hash(to_json(&features).to_string().as_bytes()),
@@ -340,6 +344,8 @@ impl OptionsPrint {
             shuffle_files: pipeline.shuffle_files,
             shuffle_blocks: pipeline.shuffle_blocks,
             shuffle: pipeline.shuffle_runs.then_some("blocks".into()),
+            interleave: (pipeline.interleave)
+                .map(|turns| (turns.cycle_length as u64, turns.block_length)),
             ..self
         }
     }
@@ -364,7 +370,7 @@ impl OptionsPrint {
 }
 
 /// The options in the order in which they are compared.
-const OPTIONS: [&str; 13] = [
+const OPTIONS: [&str; 14] = [
     "batch_size",
     "shuffle_buffer_size",
     "drop_remainder",
@@ -372,6 +378,7 @@ const OPTIONS: [&str; 13] = [
     "shuffle_files",
     "shuffle_blocks",
     "shuffle",
+    "interleave",
     "split",
     "shard_by",
     "features",
