@@ -36,6 +36,7 @@ VALUES: dict[str, tuple[list[Any], Any]] = {
     "reader_schema": ([None, "path"], object()),
     "shuffle_blocks": ([False, True], None),
     "shuffle": ([None, "blocks"], True),
+    "interleave": ([None, (2, 3), [4, 16]], 4),
     "out_of_bounds": (["error", "drop"], "keep"),
     "memory_limit": ([None, 1 << 40, (1 << 63) - 1], 0),
     "mmap": ([False, True], 0.5),

@@ -61,8 +61,8 @@ pub(crate) struct Args {
     /// Shuffle runs of blocks (1 MiB or more) of all files together each epoch
     #[arg(long, value_name = "WHAT", default_value = "none", value_parser = options::shuffle())]
     shuffle: Shuffle,
-    /// Files take turns: so many files are open at once, and each gives so many records in its turn
-    #[arg(long, value_name = "FILES,RECORDS", value_parser = options::interleave)]
+    /// Files take turns: so many files are open at once, and each gives N records in its turn
+    #[arg(long, value_name = "FILES,N", value_parser = options::interleave)]
     interleave: Option<(usize, u64)>,
     /// Seed of the shuffled order
     #[arg(long, value_name = "S", default_value_t = 0)]

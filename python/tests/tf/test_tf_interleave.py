@@ -76,7 +76,8 @@ def test_the_order_is_tensorflows(tmp_path: Path, suffix: str) -> None:
                 numbers(atds.Dataset(files, 7, features, shard=(index, 3), **options))
                 for index in range(3)
             ]
-            assert sum(of_shards, []) == expected, (counts, cycle, block)
+            found = [number for shard in of_shards for number in shard]
+            assert found == expected, (counts, cycle, block)
 
 
 def test_records_are_those_of_a_tfrecord_dataset(tmp_path: Path) -> None:

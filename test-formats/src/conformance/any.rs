@@ -7,7 +7,7 @@ use atds_pipeline::{Files, Interleave, Options};
 
 use super::slices::slice;
 use super::sources;
-use super::suite::{FileRows, Suite, all, ensure, rows, same_rows};
+use super::suite::{FileRows, Suite, all, data, ensure, rows, same_rows};
 use crate::{LateOptions, Row};
 
 /// Number of combinations that are tried.
@@ -60,6 +60,31 @@ pub(super) fn any_options(suite: &Suite<'_>) -> Result<(), String> {
             let each = outcome.batches.chunks(cut_up.len().max(1));
             let is_whole = |epoch: &[Vec<Row>]| same_rows(&epoch.concat(), &whole[part.clone()]);
             ensure!(each.into_iter().all(is_whole), "rows are lost, {of}");
+        }
+    }
+    Ok(())
+}
+
+/// Files that take turns give their rows in turns, for any number of threads.
+pub(super) fn turns(suite: &Suite<'_>) -> Result<(), String> {
+    let mut written = data(4, 3, 7);
+    written.insert(1, Vec::new());
+    written[2].truncate(1);
+    let by_file: Vec<_> = written.iter().map(|file| file.concat()).collect();
+    let files = suite.files(&written);
+    for (cycle_length, block_length) in [(1, 5), (2, 1), (3, 4), (9, 1000)] {
+        let mut options = Options::new(5);
+        options.interleave = Some(Interleave {
+            cycle_length,
+            block_length,
+        });
+        for threads in [1, 4] {
+            options.threads = threads;
+            let found = suite.run(&files, &options, 0..1)?.whole()?;
+            ensure!(
+                found == in_turns(&by_file, &options),
+                "{cycle_length} files in turns of {block_length} rows: another order"
+            );
         }
     }
     Ok(())

@@ -40,6 +40,8 @@ pub enum Fault {
     KeepBlockOrder,
     /// Runs of blocks come in order.
     KeepRunOrder,
+    /// Files take no turns.
+    IgnoreTurns,
     /// The last epoch is not read.
     LoseEpoch,
     /// A slice begins one record late.
@@ -320,6 +322,7 @@ fn faulty_options(fault: Option<Fault>, options: &Options) -> Options {
         Fault::KeepFileOrder => options.shuffle_files = false,
         Fault::KeepBlockOrder => options.shuffle_blocks = false,
         Fault::KeepRunOrder => options.shuffle_runs = false,
+        Fault::IgnoreTurns => options.interleave = None,
         Fault::IgnoreSlice => options.slice = None,
         Fault::ForgetSplit => options.split = None,
         Fault::ForgetLayer => {

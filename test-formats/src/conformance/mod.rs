@@ -71,6 +71,7 @@ pub const CHECKS: &[Check] = &[
         Fault::KeepBlockOrder,
     ),
     check("shuffled_runs", order::shuffled_runs, Fault::KeepRunOrder),
+    check("turns", any::turns, Fault::IgnoreTurns),
     check("epochs", order::epochs, Fault::LoseEpoch),
     check("goes_on", resume::goes_on, Fault::ForgetGiven),
     check("goes_on_there", resume::goes_on_there, Fault::ForgetGiven),
@@ -180,7 +181,7 @@ macro_rules! conformance {
 
             $crate::conformance! { @tests ($format)
                 in_order shuffled window same_seed other_seed other_stream other_epoch shuffled_files
-                shuffled_blocks shuffled_runs epochs goes_on goes_on_there layers shards ranks splits threads batch_sizes blocks
+                shuffled_blocks shuffled_runs turns epochs goes_on goes_on_there layers shards ranks splits threads batch_sizes blocks
                 drop_remainder any_options provenance delays little_memory memory_limit named_limit cancel stop
                 stop_reading slow_consumer
                 slow_memory damage_rows damage_error damage_end left_out truncation changed_bytes late_source source_errors

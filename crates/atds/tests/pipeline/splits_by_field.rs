@@ -69,8 +69,10 @@ fn write_files(folder: &Folder, format: &str) -> Vec<PathBuf> {
                             FeatureValues::Bytes(vec![name_of(user(id)).into_bytes()]),
                         ),
                     ];
-                    let mut example = Example::default();
-                    example.features = values.map(|(key, values)| (key.to_owned(), values)).into();
+                    let example = Example {
+                        features: values.map(|(key, values)| (key.to_owned(), values)).into(),
+                        ..Example::default()
+                    };
                     example.encode(&mut record);
                     file.write(&record).unwrap();
                 }

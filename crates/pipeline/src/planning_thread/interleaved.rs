@@ -156,7 +156,7 @@ impl PlanningThread {
         };
         file.done += 1;
         let records = framed.members.count();
-        let is_own = |split: &crate::Split| split.has(file.number, framed.first_record);
+        let is_own = |split: &crate::Split| split.has_empty_block(file.number, framed.first_record);
         if records > 0 || framed.desc.records == 0 && split.is_none_or(|split| is_own(&split)) {
             self.add(&mut opened, framed, Wanted::all(records))?;
             self.finish_awaited(&mut opened)?;
@@ -303,7 +303,7 @@ impl PlanningThread {
             let found = framing.add(records);
             replay.push(found.at, found.start, records, found.records);
             turns.give(records);
-            if framing.blocks % NOTED_BLOCKS == 0 {
+            if framing.blocks.is_multiple_of(NOTED_BLOCKS) {
                 note(replay.drawn());
                 if self.flow.is_stopped() {
                     return Err(Stop::Cancelled);
