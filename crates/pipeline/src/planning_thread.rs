@@ -340,7 +340,7 @@ impl PlanningThread {
     /// Reads a file from its start to its end, or to the end of the part that a slice has.
     fn whole_file(&mut self, file: &mut File, framing: &mut Framing<'_>) -> Result<(), Stop> {
         while framing.goes_on() {
-            let framed = self.next_block(file)?;
+            let framed = self.next_block_or_awaited(file)?;
             self.planner.note_skipped(&mut file.skipped);
             let Some(framed) = framed else {
                 break;
@@ -352,6 +352,16 @@ impl PlanningThread {
             true => self.end_file(file, framing.part, framing.records),
             false => Ok(()),
         }
+    }
+
+    /// The next block of a file. Before an error, the blocks are added that were framed before it: which
+    /// of them still wait for their payloads depends on how bytes are read.
+    fn next_block_or_awaited(&mut self, file: &mut File) -> Result<Option<Framed>, Stop> {
+        let next = self.next_block(file);
+        if let Err(Stop::Failed(_)) = next {
+            self.finish_awaited(file)?;
+        }
+        next
     }
 
     /// Lists the blocks of a file, and reads those that the epoch has, in its order.

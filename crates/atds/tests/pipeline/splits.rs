@@ -9,7 +9,7 @@ use atds::{
     Codec, Dataset, DatasetBuilder, ErrorKind, OnError, Split, SplitBy, SplitFault, Threads,
 };
 
-use crate::common::{Folder, SCHEMA, container, read_all, rows_file};
+use crate::common::{Folder, SCHEMA, SYNC, container, read, read_all, rows_file};
 
 const PARTS: [(&str, f64); 3] = [("train", 0.7), ("valid", 0.1), ("test", 0.2)];
 
@@ -289,5 +289,37 @@ fn damage_costs_a_split_its_own_records() {
     };
     for (name, _) in PARTS {
         assert!(!files(name).contains(&bad), "{name}");
+    }
+}
+
+/// However bytes are read: with one thread or more, or mapped.
+#[test]
+fn all_blocks_of_a_split_before_damage_are_read() {
+    let folder = Folder::new();
+    let bytes = rows_file(0..400, 10, Codec::Null);
+    let path = folder.write("00.avro", &bytes);
+    let build = |threads, mmap| {
+        let by_block = folder.rows(1).split(split("valid", SplitBy::Block));
+        let builder = by_block.threads(Threads::Fixed(threads)).mmap(mmap);
+        builder.build().unwrap()
+    };
+    let whole = read_all(build(1, false).iter());
+    let markers = bytes.windows(16).enumerate();
+    let markers = markers.filter(|(_, window)| *window == SYNC.0);
+    // The first ends the header.
+    let ends: Vec<usize> = markers.map(|(at, _)| at).skip(1).collect();
+    assert_eq!(ends.len(), 40);
+    for (block, &end) in ends.iter().enumerate() {
+        let mut damaged = bytes.clone();
+        damaged[end] ^= 1;
+        fs::write(&path, damaged).unwrap();
+        let before = |batch: &&Vec<i64>| batch[0] < 10 * block as i64;
+        let expected: Vec<_> = whole.iter().take_while(before).cloned().collect();
+        for (threads, mmap) in [(1, false), (4, false), (1, true)] {
+            let dataset = build(threads, mmap);
+            let (found, error) = read(dataset.iter());
+            assert!(error.is_some());
+            assert_eq!(found, expected, "block {block}, {threads} threads");
+        }
     }
 }

@@ -359,7 +359,7 @@ impl PlanningThread {
                 .note_skipped(&mut list.skipped_before(framing.part.file));
         }
         while framing.blocks < run.blocks && framing.goes_on() {
-            let framed = self.next_block(file)?;
+            let framed = self.next_block_or_awaited(file)?;
             self.planner.note_skipped(&mut file.skipped);
             let Some(framed) = framed else {
                 break;
