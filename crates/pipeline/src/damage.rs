@@ -130,6 +130,7 @@ impl Error {
             self.kind,
             ErrorKind::Format(_)
                 | ErrorKind::TooManyRecords { .. }
+                | ErrorKind::BlockNotSplit { .. }
                 | ErrorKind::BlockTooLarge { .. }
         )
     }

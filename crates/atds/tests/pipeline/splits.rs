@@ -9,7 +9,7 @@ use atds::{
     Codec, Dataset, DatasetBuilder, ErrorKind, OnError, Split, SplitBy, SplitFault, Threads,
 };
 
-use crate::common::{Folder, SCHEMA, SYNC, container, read, read_all, rows_file};
+use crate::common::{Folder, Row, SCHEMA, SYNC, container, read, read_all, rows_file};
 
 const PARTS: [(&str, f64); 3] = [("train", 0.7), ("valid", 0.1), ("test", 0.2)];
 
@@ -322,4 +322,34 @@ fn all_blocks_of_a_split_before_damage_are_read() {
             assert_eq!(found, expected, "block {block}, {threads} threads");
         }
     }
+}
+
+/// A codec may expand a few bytes to so many records.
+#[test]
+fn a_count_that_is_too_large_to_split_costs_its_block() {
+    let folder = Folder::of_rows(1, 100, 10, Codec::Bzip2);
+    let good = Row::new(5).encode();
+    let noise = (0..3000_u64)
+        .map(|n| (n * n * n).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40)
+        .flat_map(u64::to_le_bytes)
+        .collect();
+    let blocks = [(1, good.clone()), ((1 << 28) + 1, noise), (1, good)];
+    folder.write("01.avro", &container(SCHEMA, Codec::Bzip2, blocks));
+    let (mut found, mut damage) = (0, 0);
+    for (name, _) in PARTS {
+        let builder = folder.rows(8).split(split(name, SplitBy::Record));
+        let error = read(builder.clone().build().unwrap().iter()).1.unwrap();
+        assert!(
+            folder
+                .message(&error)
+                .starts_with("01.avro: block 1 at byte ")
+        );
+        let dataset = builder.on_error(OnError::SkipBlock).build().unwrap();
+        let mut batches = dataset.iter();
+        let of_split = read_all(&mut batches).concat().len();
+        assert_eq!(of_split as u64, dataset.num_records().unwrap());
+        found += of_split;
+        damage += batches.skipped(0).len();
+    }
+    assert_eq!((found, damage), (102, 3));
 }

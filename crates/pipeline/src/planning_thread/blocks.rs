@@ -167,7 +167,13 @@ impl PlanningThread {
                         file.skipped.push(skipped);
                         continue;
                     }
-                    return Ok(Some(self.framed(file, desc, context)?));
+                    let bytes = desc.file_bytes;
+                    match self.framed(file, desc, context) {
+                        Err(error) if skips && error.is_damage() => {
+                            file.skipped.push(Skipped::of_framing(error, bytes, framed));
+                        }
+                        found => return Ok(Some(found?)),
+                    }
                 }
                 Next::End => {
                     file.end_damage();
