@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import os
 import secrets
@@ -218,7 +219,8 @@ def splits(name: str, value: Any) -> dict[str, float] | None:
     if isinstance(value, Mapping):
         parts = dict(value)
         if all(isinstance(n, str) and _is_number(part) for n, part in parts.items()):
-            return {n: float(part) for n, part in parts.items()}
+            with contextlib.suppress(OverflowError):
+                return {n: float(part) for n, part in parts.items()}
     raise OptionError(
         f"{name} must map names to parts of the records, such as "
         f"{{'train': 0.9, 'test': 0.1}}, or be None, not {value!r}"
@@ -260,7 +262,8 @@ def path(name: str, value: Any) -> str | None:
     if value is None:
         return None
     try:
-        return os.path.abspath(os.fsdecode(value))
+        # Not `abspath`: `link/..` is not the folder that the link is in.
+        return os.path.join(os.getcwd(), os.fsdecode(value))
     except TypeError:
         raise OptionError(f"{name} must be a path, or None, not {value!r}") from None
 

@@ -167,7 +167,7 @@ impl Split {
         let mut known = HashMap::new();
         for (path, name) in files.iter().zip(names) {
             if let Some(first) = known.insert(name, path)
-                && !has_root
+                && (!has_root || first == path)
                 && stored.is_none()
             {
                 let fault = SplitFault::SameName {
@@ -198,7 +198,15 @@ impl Split {
     pub(crate) fn print(&self) -> String {
         let mut splits = self.splits.clone();
         splits.sort_by(|one, other| one.0.cmp(&other.0));
-        let parts = splits.iter().map(|(name, part)| format!("{name}={part}"));
+        // As they are written, names with other characters could read like several.
+        let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+        let shown = |name: &str| match name.chars().all(is_plain) {
+            true => name.to_owned(),
+            false => format!("{name:?}"),
+        };
+        let parts = splits
+            .iter()
+            .map(|(name, part)| format!("{}={part}", shown(name)));
         let by = match &self.by {
             SplitBy::Record => "record".to_owned(),
             SplitBy::Block => "block".to_owned(),
@@ -322,8 +330,8 @@ impl fmt::Display for SplitFault {
             }
             SplitFault::SameName { other } => write!(
                 f,
-                "it has the name of {}, so that `split` cannot tell their records apart: give `root`, a folder \
-                 that all files are in",
+                "it has the name of {}, so that `split` cannot tell their records apart: give each file \
+                 once, and `root`, a folder that all files are in",
                 other.display()
             ),
             SplitFault::By { by } => write!(
@@ -455,7 +463,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "b/x.avro: it has the name of a/x.avro, so that `split` cannot tell their records apart: give \
-             `root`, a folder that all files are in"
+             each file once, and `root`, a folder that all files are in"
         );
         let below = [b"a/x.avro".to_vec(), b"b/x.avro".to_vec()];
         let found = split.of(&files, &below, true, None).unwrap();

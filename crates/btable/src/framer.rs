@@ -156,7 +156,12 @@ impl Framer {
             if !self.piece.is_empty() {
                 // What is held becomes a block, whose memory is taken at once: growing copies it again.
                 let block = self.block_bytes.saturating_add(LAST_ROW_BYTES);
-                self.held.reserve(block.min(self.piece.len() + piece.len()));
+                let block = block.saturating_sub(self.held.len());
+                self.held.reserve(
+                    block
+                        .min(self.piece.len() + piece.len())
+                        .max(self.piece.len()),
+                );
                 self.held.extend_from_slice(&self.piece);
             }
             self.piece = piece;

@@ -130,8 +130,8 @@ impl Error {
             self.kind,
             ErrorKind::Format(_)
                 | ErrorKind::TooManyRecords { .. }
-                | ErrorKind::BlockNotSplit { .. }
                 | ErrorKind::BlockTooLarge { .. }
+                | ErrorKind::BlockNotSplit { .. }
         )
     }
 }

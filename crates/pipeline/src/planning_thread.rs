@@ -205,12 +205,13 @@ impl PlanningThread {
                 FileOrder::new(&order, &records).parts(&slice.records.clone().into())
             }
             (None, None) if runs.is_some() => {
-                let files = FileOrder::new(&order, &records);
-                match flow.options.split {
+                let mut parts = FileOrder::new(&order, &records).whole();
+                if flow.options.split.is_some() {
                     // Runs of other splits are not opened.
-                    Some(_) => files.parts(&files.all().into()),
-                    None => files.whole(),
+                    let is_read = |run: usize| runs.as_ref().is_some_and(|runs| runs.is_read(run));
+                    parts.retain(|part| is_read(part.file));
                 }
+                parts
             }
             (None, None) => order.into_iter().map(FilePart::whole).collect(),
         };

@@ -84,12 +84,18 @@ impl Split {
             if self.by_block {
                 return Ok(if self.has(file, first) { records } else { 0 });
             }
-            check_records(records)?;
+            self.check_records(records)?;
             let members = match self.stored(file, first, records)? {
                 Some(stored) => stored.iter().filter(|&&hash| self.has_hash(hash)).count(),
                 None => (0..records).filter(|at| self.has(file, first + at)).count(),
             };
             Ok(members as u64)
+        });
+        let counts = (0..).zip(counts).map(|(block, count)| {
+            count.map_err(|mut error: Error| {
+                error.place.block = Some(block);
+                error
+            })
         });
         counts.collect()
     }
@@ -108,6 +114,24 @@ impl Split {
             .map_err(|error| Error::new(ErrorKind::Io(Arc::new(error))))
     }
 
+    /// An error if a block of so many records cannot be split.
+    pub(crate) fn check_records(&self, records: u64) -> Result<(), Error> {
+        match self.by_block || records <= MAX_SPLIT_BLOCK_RECORDS {
+            true => Ok(()),
+            false => Err(Error::new(ErrorKind::BlockNotSplit { records })),
+        }
+    }
+
+    /// The most bytes that the members of a block of `records` records take.
+    pub(crate) fn member_bytes(&self, records: u64) -> u64 {
+        match self.by_block {
+            true => 0,
+            false => records
+                .div_ceil(64)
+                .saturating_mul(size_of::<Word>() as u64),
+        }
+    }
+
     /// Whether so few blocks are in the split that reading the others is a waste.
     pub(crate) fn leaves_blocks_out(&self) -> bool {
         self.by_block && self.hashes.end - self.hashes.start <= 1 << 61
@@ -124,7 +148,7 @@ impl Split {
             let is_in = self.has(file, first_record);
             return Ok(Members::all(if is_in { records } else { 0 }));
         }
-        check_records(records)?;
+        self.check_records(records)?;
         if let Some(stored) = self.stored(file, first_record, records)? {
             return Ok(Members::of(records, |record| {
                 let hash = stored.get(record as usize);
@@ -134,13 +158,6 @@ impl Split {
         Ok(Members::of(records, |record| {
             self.has(file, first_record.saturating_add(record))
         }))
-    }
-}
-
-fn check_records(records: u64) -> Result<(), Error> {
-    match records <= MAX_SPLIT_BLOCK_RECORDS {
-        true => Ok(()),
-        false => Err(Error::new(ErrorKind::BlockNotSplit { records })),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What states say of files: their names, and what is known of each.
 
+use std::collections::HashMap;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -259,15 +260,25 @@ pub(crate) fn names_of(files: &[PathBuf], root: Option<&Path>) -> Result<Vec<Vec
         return Ok(files.iter().map(name).collect());
     };
     let found = std::fs::canonicalize(root).map_err(|error| Error::io(error, root))?;
-    let as_given = std::path::absolute(root).map_err(|error| Error::io(error, root))?;
+    if !found.is_dir() {
+        return Err(Error::option("root", "a folder").in_file(root));
+    }
+    // The folder above a file that is the root, however it is spelled, by the file's folder.
+    let mut roots: HashMap<PathBuf, Option<PathBuf>> = HashMap::new();
     let name = |path: &PathBuf| {
         let io = |error| Error::io(error, path);
-        // Links below the root may lead elsewhere.
         let absolute = std::path::absolute(path).map_err(io)?;
-        let is_plain = |path: &Path| !path.components().any(|part| part == Component::ParentDir);
-        let below = match absolute.strip_prefix(&as_given) {
-            Ok(below) if is_plain(below) => below.to_owned(),
-            _ => {
+        let folder = absolute.parent().unwrap_or(&absolute);
+        let root = match roots.get(folder) {
+            Some(root) => root,
+            None => roots
+                .entry(folder.to_owned())
+                .or_insert(root_above(folder, &found)),
+        };
+        // A link below the root is a name of its own, as it was given.
+        let below = match root {
+            Some(root) => absolute.strip_prefix(root).unwrap_or(&absolute).to_owned(),
+            None => {
                 let real = std::fs::canonicalize(path).map_err(io)?;
                 let outside = || Error::option("root", "a folder that has all files").in_file(path);
                 real.strip_prefix(&found).map_err(|_| outside())?.to_owned()
@@ -280,6 +291,16 @@ pub(crate) fn names_of(files: &[PathBuf], root: Option<&Path>) -> Result<Vec<Vec
         Ok(parts.join(&b'/'))
     };
     files.iter().map(name).collect()
+}
+
+/// Of a folder and those above it, the outermost that is `root` and has no `..` below it.
+fn root_above(folder: &Path, root: &Path) -> Option<PathBuf> {
+    let is_plain = |path: &Path| !path.components().any(|part| part == Component::ParentDir);
+    let above = folder.ancestors().filter(|above| {
+        let below = folder.strip_prefix(above);
+        below.is_ok_and(is_plain) && std::fs::canonicalize(above).is_ok_and(|real| real == root)
+    });
+    above.last().map(Path::to_owned)
 }
 
 /// The size of a file in bytes, and the time of its last change in nanoseconds since 1970.

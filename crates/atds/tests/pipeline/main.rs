@@ -20,6 +20,7 @@ mod sampling;
 mod shuffle;
 mod slices;
 mod splits;
+mod splits_at_damage;
 mod splits_by_field;
 mod stats;
 mod tolerate;

@@ -196,7 +196,7 @@ fn files_are_told_by_their_paths_below_the_root() {
         text.starts_with("b/part.avro: it has the name of a/part.avro"),
         "{text}"
     );
-    assert!(text.contains("give `root`"), "{text}");
+    assert!(text.contains("and `root`"), "{text}");
 
     let found = ids(&builder().root(folder.path().to_owned()).build().unwrap());
     let of_first = |ids: &[i64]| {

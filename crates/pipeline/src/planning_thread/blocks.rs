@@ -20,7 +20,7 @@ use crate::memory::Lease;
 use crate::need::exceeded;
 use crate::read_pool::ReadPool;
 use crate::replay::Wanted;
-use crate::split::Members;
+use crate::split::{Members, Split};
 use crate::watch::OPEN;
 use crate::{Error, ErrorKind};
 
@@ -158,7 +158,8 @@ impl PlanningThread {
                         self.flow.options.split.is_some(),
                     );
                     if (skips || splits)
-                        && let Some(skipped) = false_count(&desc, &context, framed)
+                        && let Some(skipped) =
+                            false_count(&desc, &context, self.flow.options.split.as_deref(), framed)
                     {
                         if !skips {
                             // Looking up its members would take as long as the count says.
@@ -167,13 +168,7 @@ impl PlanningThread {
                         file.skipped.push(skipped);
                         continue;
                     }
-                    let bytes = desc.file_bytes;
-                    match self.framed(file, desc, context) {
-                        Err(error) if skips && error.is_damage() => {
-                            file.skipped.push(Skipped::of_framing(error, bytes, framed));
-                        }
-                        found => return Ok(Some(found?)),
-                    }
+                    return Ok(Some(self.framed(file, desc, context)?));
                 }
                 Next::End => {
                     file.end_damage();
@@ -214,11 +209,13 @@ impl PlanningThread {
         file: &mut File,
         desc: BlockDesc,
         context: Arc<FileContext>,
-    ) -> Result<Framed, Error> {
+    ) -> Result<Framed, Stop> {
         let first_record = file.records;
         let members = match &self.flow.options.split {
             None => Members::all(desc.records),
             Some(split) => {
+                self.check_window(file, split.member_bytes(desc.records))
+                    .map_err(|stop| stop.in_block(desc.index, Some(desc.offset)))?;
                 let members = split.members(file.number, first_record, desc.records);
                 members.map_err(|error| at_block(error, &desc, &context))?
             }
@@ -364,16 +361,22 @@ impl PlanningThread {
 }
 
 /// A block whose count cannot be true, however it is framed: nothing of it is planned.
-fn false_count(desc: &BlockDesc, context: &FileContext, framed: (u64, u64)) -> Option<Skipped> {
+fn false_count(
+    desc: &BlockDesc,
+    context: &FileContext,
+    split: Option<&Split>,
+    framed: (u64, u64),
+) -> Option<Skipped> {
     let is_shared = matches!(
         desc.payload,
         atds_format::Payload::Ranges { key: Some(_), .. }
     );
     let (records, bytes) = (desc.records, desc.file_bytes);
-    if is_shared || records <= context.decoder.most_records(bytes) {
-        return None;
-    }
-    let error = Error::new(ErrorKind::TooManyRecords { records, bytes });
+    let error = if !is_shared && records > context.decoder.most_records(bytes) {
+        Error::new(ErrorKind::TooManyRecords { records, bytes })
+    } else {
+        split?.check_records(records).err()?
+    };
     let error = at_block(error, desc, context);
     Some(Skipped::of_framing(error, bytes, framed))
 }

@@ -17,6 +17,7 @@ use crate::flow::Denied;
 use crate::memory::Lease;
 use crate::need::exceeded;
 use crate::slice::FilePart;
+use crate::split::Split;
 use crate::tuning::OPEN_FILES;
 use crate::{Error, ErrorKind};
 
@@ -35,6 +36,8 @@ pub(super) struct Run {
     first_record: u64,
     /// Number of records in the split.
     records: u64,
+    /// Whether a block without records is in the split: it is checked.
+    has_empty: bool,
     bytes: u64,
     /// Number of bytes after the last block of the file that are left out; 0 for other runs.
     trailing_bytes: u64,
@@ -58,6 +61,12 @@ pub(crate) struct RunList {
 }
 
 impl RunList {
+    /// Whether anything of a run is read, or checked, or noted.
+    pub(super) fn is_read(&self, number: usize) -> bool {
+        let run = &self.runs[number];
+        run.records > 0 || run.has_empty || run.trailing_bytes > 0
+    }
+
     /// What framing has left out that a run notes.
     fn skipped_before(&self, number: usize) -> Vec<Skipped> {
         let first = self.skipped.partition_point(|(run, _)| *run < number);
@@ -117,6 +126,7 @@ impl RunsAhead {
 /// or before damage, and never between blocks that share a payload.
 struct Cutter {
     least: u64,
+    split: Option<Arc<Split>>,
     runs: Vec<Run>,
     skipped: Vec<(usize, Skipped)>,
     /// Whether the next block begins a run.
@@ -164,6 +174,7 @@ impl Cutter {
                     blocks: 0,
                     first_record: *first_record,
                     records: 0,
+                    has_empty: false,
                     bytes: 0,
                     trailing_bytes: 0,
                 });
@@ -175,6 +186,8 @@ impl Cutter {
         run.blocks += 1;
         run.end = desc.offset.saturating_add(desc.file_bytes);
         run.records = run.records.saturating_add(members.count());
+        run.has_empty |= desc.records == 0
+            && (self.split.as_ref()).is_none_or(|split| split.has_empty_block(file, *first_record));
         run.bytes = run.bytes.saturating_add(desc.file_bytes);
     }
 
@@ -189,6 +202,7 @@ impl Cutter {
             before.end = last.end;
             before.blocks += last.blocks;
             before.records = before.records.saturating_add(last.records);
+            before.has_empty |= last.has_empty;
             before.bytes = before.bytes.saturating_add(last.bytes);
             self.runs.pop();
         }
@@ -272,6 +286,7 @@ impl PlanningThread {
         }
         let mut cutter = Cutter {
             least: self.flow.options.run_bytes,
+            split: self.flow.options.split.clone(),
             runs: Vec::new(),
             skipped: Vec::new(),
             begins: false,
