@@ -99,6 +99,31 @@ def index_keys(keys: Any) -> tuple[str, ...]:
     raise FeatureError(f"index_key is {keys!r}, which is neither a path nor a list of paths")
 
 
+_WITH_KEY = ("row_splits", "row_lengths", "row_starts", "row_limits", "value_rowids")
+
+
+def partitions(given: Any) -> tuple[tuple[str, str | int], ...]:
+    """Partitions of a ragged feature, each a name and a key or a length."""
+    try:
+        pairs = [(name, of) for name, of in given]
+    except (TypeError, ValueError):
+        pairs = [(None, given)]
+    checked: list[tuple[str, str | int]] = []
+    for name, of in pairs:
+        if name in _WITH_KEY:
+            checked.append((name, text(name, of)))
+        elif name == "uniform_row_length":
+            checked.append((name, integer(name, of)))
+            if checked[-1][1] < 1:  # type: ignore[operator]
+                raise FeatureError(f"uniform_row_length is 1 or more, not {of}")
+        else:
+            raise FeatureError(
+                f"partitions is {given!r}: each is a pair of one of {', '.join(_WITH_KEY)} and a "
+                "key, or of uniform_row_length and a length"
+            )
+    return tuple(checked)
+
+
 def fill(value: Any) -> Any:
     """A default for a features file (JSON): a value, or nested lists."""
     if isinstance(value, (str, bytes)):

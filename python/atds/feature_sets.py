@@ -200,13 +200,26 @@ def _sparse(feature: Any) -> Feature:
     )
 
 
+#: TensorFlow's partitions by the names of their types.
+_PARTITIONS = {
+    "RowSplits": "row_splits",
+    "RowLengths": "row_lengths",
+    "RowStarts": "row_starts",
+    "RowLimits": "row_limits",
+    "ValueRowIds": "value_rowids",
+    "UniformRowLength": "uniform_row_length",
+}
+
+
 def _ragged(feature: Any) -> VarLenFeature:
-    if feature.partitions:
-        raise FeatureError(
-            "partitions= is not supported: Avro and the feature lists of a SequenceExample nest "
-            "lists instead. Give atds.VarLenFeature(dtype, rank=2, layout='ragged')"
-        )
-    return VarLenFeature(feature.dtype, layout="ragged", expression=feature.value_key)
+    # Avro refuses partitions when it compiles the features. Each of them is a tuple of one value.
+    partitions = [
+        (_PARTITIONS.get(type(partition).__name__, partition), *partition)
+        for partition in feature.partitions
+    ]
+    return VarLenFeature(
+        feature.dtype, layout="ragged", expression=feature.value_key, partitions=partitions
+    )
 
 
 def _sequence_of_example(feature: Any) -> Feature:

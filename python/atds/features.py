@@ -15,6 +15,7 @@ from atds._feature_values import (
     index_keys,
     integer,
     known_name,
+    partitions,
     sizes,
     text,
     words,
@@ -320,16 +321,30 @@ class VarLenFeature(Feature):
         layout: ``coo``, or ``ragged`` for a :class:`RaggedTensor`.
         shape: In place of ``rank`` a dimension for each level of lists, -1 or None where the
             length varies.
+        partitions: Of a key of TFRecord files, with the layout ``ragged``: what divides its values
+            into lists of lists, the outermost first, as in ``tf.io.RaggedFeature``. Each is a pair
+            of its name and the key of its numbers: ``("row_splits", key)``, also of
+            ``row_lengths``, ``row_starts``, ``row_limits`` and ``value_rowids``; or
+            ``("uniform_row_length", length)``.
     """
 
     dtype: Any
     rank: int | None = 1
     layout: Layout = "coo"
     shape: Any = field(default=None, kw_only=True)
+    partitions: Sequence[tuple[str, str | int]] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         known_name("layout", self.layout, Layout)
+        self._set(partitions=partitions(self.partitions))
+        if self.partitions:
+            if self.layout != "ragged" or self.rank not in (None, 1) or self.shape is not None:
+                raise FeatureError(
+                    "partitions= need layout='ragged', and give the levels of lists: leave rank= "
+                    "and shape= out"
+                )
+            self._set(rank=None)
         if self.shape is not None:
             self._set(shape=sizes("shape", self.shape))
             self._set(rank=len(self.shape))
@@ -340,7 +355,9 @@ class VarLenFeature(Feature):
             raise FeatureError(f"rank is the levels of lists, 0 or more, not {self.rank}")
 
     def _entry(self) -> dict[str, Any]:
-        kind = {"kind": "var_len", "layout": self.layout}
+        kind: dict[str, Any] = {"kind": "var_len", "layout": self.layout}
+        if self.partitions:
+            kind["partitions"] = self.partitions
         if self.shape is not None:
             return super()._entry() | kind | {"shape": self.shape}
         return super()._entry() | kind | ({} if self.rank is None else {"rank": self.rank})

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use atds::avro::inference::Sampled;
 use atds::limits::default_memory_limit;
-use atds::{BatchSpec, ColumnKind, DatasetBuilder, Layout};
+use atds::{BatchSpec, ColumnKind, DatasetBuilder, FileFormat, Layout};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -233,14 +233,19 @@ impl Dataset {
     }
 }
 
-/// The columns of features, given as the text of a features file. They do not depend on the schema.
+/// The columns of features of files of a format, given as the text of a features file. They do not
+/// depend on the schema.
 #[pyfunction]
-pub(crate) fn spec_of_features(py: Python<'_>, features: &str) -> PyResult<Vec<SaidColumn>> {
+pub(crate) fn spec_of_features(
+    py: Python<'_>,
+    features: &str,
+    format: &str,
+) -> PyResult<Vec<SaidColumn>> {
+    let format: FileFormat = format.parse().or_raise(py)?;
     let features =
         atds::features::from_json(features).map_err(|error| features_error(py, &error))?;
-    let features = atds::Features::new(features).map_err(|error| feature_error(py, &error))?;
-    features
-        .check_names()
+    let features = format
+        .features(features)
         .map_err(|error| feature_error(py, &error))?;
     columns(features.spec())
 }

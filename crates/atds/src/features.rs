@@ -22,7 +22,7 @@
 //! | `varlen` | `shape` (-1 for an unknown dimension; none is one for each `[*]`), `layout` |
 //! | `fixed_len` | `shape` (a first `null` may be the batch, others vary and are padded) |
 //! | `fixed_len_sequence` | as `fixed_len`, and `allow_missing`, without which there is no `default` |
-//! | `var_len` | `rank` or `shape` (none is one dimension for each `[*]`), `layout` |
+//! | `var_len` | `rank` or `shape` (none is one dimension for each `[*]`), `layout`, `partitions` (TFRecord) |
 //! | `sparse` (TensorFlow) | `index_key` and `size` (one of each, or lists), `value_key`, `already_sorted`, `layout` |
 //!
 //! Every feature may have an `expression` (its name if it has none), a `default`
@@ -55,7 +55,7 @@ use std::path::Path;
 use serde_json::Value;
 
 #[doc(inline)]
-pub use atds_features::feature::{Extents, FeatureErrorKind, FeatureKind, SparseKeys};
+pub use atds_features::feature::{Extents, FeatureErrorKind, FeatureKind, Partition, SparseKeys};
 #[doc(inline)]
 pub use atds_features::{
     Clock, Convert, DuplicateWord, Feature, FeatureError, Features, Fill, Missing, TimeUnit,

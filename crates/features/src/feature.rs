@@ -7,11 +7,13 @@
 
 mod check;
 mod error;
+mod partition;
 
 use tensor_batch::{ColumnKind, ColumnSpec, DType, Layout, Scalar, UNKNOWN};
 
 pub use check::{CheckedFeature, Features, KeyPaths};
 pub use error::{FeatureError, FeatureErrorKind};
+pub use partition::Partition;
 
 use crate::convert::Convert;
 
@@ -35,6 +37,9 @@ pub struct Feature {
     pub any_bytes: bool,
     /// Kind and shape.
     pub kind: FeatureKind,
+    /// For TFRecord's ragged features: what divides the values of a key into lists of lists, the
+    /// outermost first. See [`with_partitions`](Feature::with_partitions).
+    pub partitions: Vec<Partition>,
     /// Whether a list that is longer than its dimension is cut to it. Otherwise it is an error. See
     /// [`with_truncate`](Feature::with_truncate).
     pub truncate: bool,
@@ -246,6 +251,7 @@ impl Feature {
             expression: None,
             dtype,
             any_bytes: false,
+            partitions: Vec::new(),
             truncate: false,
             kind,
             convert: Convert::default(),
@@ -303,6 +309,26 @@ impl Feature {
     pub fn with_truncate(mut self) -> Self {
         self.truncate = true;
         self
+    }
+
+    /// The same feature, ragged, with the values of its key divided into lists of lists: one level
+    /// more for each partition, the outermost first, as in TensorFlow's `RaggedFeature`. TFRecord
+    /// alone has such features.
+    ///
+    /// ```
+    /// use atds_features::feature::Partition;
+    /// use atds_features::{Feature, Features};
+    /// use tensor_batch::DType;
+    ///
+    /// let words = Feature::var_len("words", DType::String)
+    ///     .with_partitions([Partition::RowLengths("words per line".into())]);
+    /// let features = Features::new([words])?;
+    /// assert_eq!(features.spec().columns()[0].rank(), 2);
+    /// # Ok::<(), atds_features::FeatureError>(())
+    /// ```
+    pub fn with_partitions(mut self, partitions: impl IntoIterator<Item = Partition>) -> Self {
+        self.partitions = partitions.into_iter().collect();
+        self.with_layout(Layout::Ragged)
     }
 
     /// The same feature with a default for missing values.

@@ -21,8 +21,8 @@ mod writer;
 pub use compression::{Compression, begins_record};
 pub use crc::masked_crc;
 pub use decode::{
-    DecodeError, DecodeErrorKind, Done, Inference, InferredFeatures, Kind, Message, Plan,
-    PlanError, PlanErrorKind, PlanOptions, Scratch, with_dimensions,
+    DecodeError, DecodeErrorKind, Done, Inference, InferredFeatures, Kind, Message, PartitionFault,
+    Plan, PlanError, PlanErrorKind, PlanOptions, Scratch, with_dimensions,
 };
 pub use encode::ExampleEncoder;
 pub use error::{Error, ErrorKind};

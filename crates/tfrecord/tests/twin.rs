@@ -6,6 +6,8 @@ mod odd;
 mod twin;
 
 use atds_features::Feature;
+use atds_features::feature::Partition;
+use atds_tfrecord::ExampleEncoder;
 use odd::Entropy;
 use proptest::prelude::*;
 
@@ -64,6 +66,86 @@ proptest! {
         agree(&twin::example_features(), std::slice::from_ref(&bytes));
         agree(&twin::sequence_features(), std::slice::from_ref(&bytes));
     }
+}
+
+/// The partitions of one feature, over the keys `i` and `j`.
+fn partitions() -> Vec<Feature> {
+    let mut all = Vec::new();
+    for (name, with_key) in Partition::WITH_KEY {
+        let of = |key: &str| with_key(key.to_owned());
+        all.push(twin::divided(name, "f", [of("i")]));
+        let pairs = Partition::UniformRowLength(2);
+        all.push(twin::divided(
+            &format!("{name}, pairs"),
+            "f",
+            [of("i"), pairs.clone()],
+        ));
+        all.push(twin::divided(
+            &format!("pairs, {name}"),
+            "f",
+            [pairs, of("i")],
+        ));
+        for (second, second_with_key) in Partition::WITH_KEY {
+            let inner = second_with_key("j".to_owned());
+            all.push(twin::divided(
+                &format!("{name}, {second}"),
+                "f",
+                [of("i"), inner],
+            ));
+        }
+    }
+    all
+}
+
+/// A few numbers below a small one, now and then sorted.
+fn few() -> impl Strategy<Value = Vec<i64>> {
+    let numbers = prop::collection::vec(-1..5i64, 0..5);
+    (numbers, 0..4u8).prop_map(|(mut numbers, form)| {
+        if form > 0 {
+            numbers.iter_mut().for_each(|n| *n = (*n).max(0));
+        }
+        if form > 1 {
+            numbers.sort_unstable();
+        }
+        if form > 2 {
+            numbers.insert(0, 0);
+        }
+        numbers
+    })
+}
+
+/// All partitions agree with the twin, and are right and wrong often enough.
+#[test]
+fn values_are_divided() {
+    let seen = std::cell::RefCell::new(std::collections::BTreeMap::new());
+    let record = |f: usize, i: &[i64], j: &[i64]| {
+        let mut encoder = ExampleEncoder::new();
+        let floats: Vec<f32> = (0..f).map(|n| n as f32).collect();
+        encoder.float_list("f", floats);
+        encoder.int64_list("i", i.iter().copied());
+        encoder.int64_list("j", j.iter().copied());
+        encoder.take()
+    };
+    let config = ProptestConfig::with_cases(2000);
+    let mut runner = proptest::test_runner::TestRunner::new(config);
+    let features = partitions();
+    let cases = (0..7usize, few(), few(), 0..7usize, few(), few());
+    let result = runner.run(&cases, |(f, i, j, g, k, l)| {
+        let records = [record(f, &i, &j), record(g, &k, &l)];
+        for feature in &features {
+            let name = feature.name.clone();
+            for records in [&records[..1], &records[..]] {
+                let is_right = agree(std::slice::from_ref(feature), records).expect("few lists");
+                let mut seen = seen.borrow_mut();
+                *seen.entry((name.clone(), is_right)).or_insert(0) += 1;
+            }
+        }
+        Ok(())
+    });
+    result.expect("the plan and the twin agree");
+    let seen = seen.into_inner();
+    assert_eq!(seen.len(), 2 * features.len());
+    assert!(seen.values().all(|&n| n > 10), "{seen:?}");
 }
 
 /// The generators give records that are decoded, and records that are not.

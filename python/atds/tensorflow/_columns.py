@@ -26,14 +26,18 @@ class Columns:
     Args:
         features: The features.
         mask: The name of the column that says which rows damage has cost; None if there is none.
+        format: The format of the files, on which the dimensions of features depend.
 
     Raises:
         FeatureError: Features are invalid, or TensorFlow cannot represent a column.
     """
 
-    def __init__(self, features: Mapping[str, Feature], mask: str | None = None) -> None:
+    def __init__(
+        self, features: Mapping[str, Feature], mask: str | None = None, format: str = "avro"
+    ) -> None:
         self._columns = [
-            _Column.of(*column) for column in _native.spec_of_features(to_json(features))
+            _Column.of(*column)
+            for column in _native.spec_of_features(to_json(features), format)
         ]
         if mask is not None:
             self._columns.append(_Column(mask, tf.bool, "dense", ()))

@@ -106,9 +106,12 @@ class ATDSDataset(Wrapped):
         ]
         # The number of rows is known only if no batch is smaller.
         always = tf.get_static_value(arguments[2])
-        epochs = _Epochs(parse_features(features), config, _mask(config, always))
+        mask = _mask(config, always)
+        known = [tf.get_static_value(argument) for argument in arguments]
+        format = _format(known[0], config)
+        epochs = _Epochs(parse_features(features, lambda: format), config, mask, format)
         self._epochs = epochs
-        count = epochs.count([tf.get_static_value(argument) for argument in arguments])
+        count = epochs.count(known)
         specs = epochs.columns.flat()
         if count:
             flat = from_counted_iterators(epochs.begin, arguments, specs, count)
@@ -140,6 +143,22 @@ class ATDSDataset(Wrapped):
         return self._epochs.skipped()
 
 
+def _format(names: Any, config: dict[str, Any]) -> str:
+    """The format of the files, on which the meaning of features depends: Avro where the names are not
+    known yet, or no format can be told."""
+    if config["format"] is not None or names is None:
+        return str(config["format"] or "avro")
+    try:
+        found = look_up([os.fsdecode(name) for name in names], config["recursive"])
+        if once := found.read_once():
+            # The first bytes of a pipe are left to the iteration.
+            return _native.format_of_name(once[0]) or "avro"
+        return found.format()
+    except (Error, OSError):
+        # The first iteration raises this error.
+        return "avro"
+
+
 def _mask(config: dict[str, Any], drop_remainder: Any) -> str | None:
     """The column that is false for rows that damage has cost, if batches keep their shape."""
     if config["on_error"] != "skip_block":
@@ -166,11 +185,15 @@ class _Epochs:
     """Begins an epoch for each iterator."""
 
     def __init__(
-        self, features: Mapping[str, Any], options: dict[str, Any], mask: str | None
+        self,
+        features: Mapping[str, Any],
+        options: dict[str, Any],
+        mask: str | None,
+        format: str,
     ) -> None:
         if mask in features:
             raise OptionError(f"skip_mask is '{mask}', which is a feature: give another name")
-        self.columns = Columns(features, mask)
+        self.columns = Columns(features, mask, format)
         self._latest: Dataset | None = None
         self._recursive = options.pop("recursive")
         # The files whose records were counted.

@@ -142,13 +142,6 @@ def test_what_tensorflow_refuses_is_refused(path: Path) -> None:
             list(atds.Dataset(path, 64, features))
 
 
-def test_partitions_are_refused(path: Path) -> None:
-    partitions = [F.RaggedFeature.RowLengths("ints")]
-    feature = F.RaggedFeature(tf.float32, value_key="floats", partitions=partitions)
-    with pytest.raises(atds.FeatureError, match="feature 'r': partitions= is not supported"):
-        atds.Dataset(path, 64, {"r": feature})
-
-
 def test_sequence_examples(tmp_path: Path) -> None:
     path = str(tmp_path / "a.tfrecord")
     ints = [[1], [], [2, 3]]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use atds_features::feature::{Extents, FeatureKind, SparseKeys};
+use atds_features::feature::{Extents, FeatureKind, Partition, SparseKeys};
 use atds_features::{Feature, Fill};
 use serde_json::Value;
 use tensor_batch::{DType, Layout, UNKNOWN};
@@ -67,6 +67,7 @@ impl Entry {
         feature.any_bytes = self.text("dtype")? == Some(BYTES);
         feature.kind = kind;
         feature.expression = self.text("expression")?.map(str::to_owned);
+        feature.partitions = self.partitions()?;
         feature.truncate = self.flag("truncate")?;
         feature.convert = convert::parse(self, folder)?;
         feature.missing.default = self.default(&feature)?;
@@ -106,7 +107,7 @@ impl Entry {
     }
 
     fn var_len(&self) -> Parsed<FeatureKind> {
-        self.only("'var_len'", &["rank", "shape", "layout"])?;
+        self.only("'var_len'", &["rank", "shape", "layout", "partitions"])?;
         let shape = match (self.rank()?, self.sizes("shape")?) {
             (Some(_), Some(_)) => return Err(exclusive("rank", "shape")),
             (Some(rank), None) => Some(vec![UNKNOWN; rank]),
@@ -212,6 +213,28 @@ impl Entry {
             let rank = usize::try_from(json.as_u64()?).ok()?;
             (rank <= most).then_some(rank)
         })
+    }
+
+    /// Partitions, each its name and its key or length.
+    fn partitions(&self) -> Parsed<Vec<Partition>> {
+        let partition = |json: &Value| {
+            let [name, of] = &json.as_array()?[..] else {
+                return None;
+            };
+            let name = name.as_str()?;
+            if name == "uniform_row_length" {
+                return of.as_u64().map(Partition::UniformRowLength);
+            }
+            let mut known = Partition::WITH_KEY.iter();
+            let (_, with_key) = known.find(|(known, _)| *known == name)?;
+            Some(with_key(of.as_str()?.to_owned()))
+        };
+        let expected = "a list of [\"row_splits\", key], also of row_lengths, row_starts, \
+                        row_limits or value_rowids, and of [\"uniform_row_length\", length]";
+        let found = self.of("partitions", expected, |json| {
+            json.as_array()?.iter().map(partition).collect()
+        })?;
+        Ok(found.unwrap_or_default())
     }
 
     fn index_keys(&self) -> Parsed<Vec<String>> {

@@ -6,7 +6,7 @@ mod round_trip;
 use std::fs;
 use std::sync::Arc;
 
-use atds_features::feature::{Extents, FeatureKind};
+use atds_features::feature::{Extents, FeatureKind, Partition};
 use atds_features::{Convert, Feature, Fill, TimeUnit, Vocabulary};
 use tensor_batch::half::{bf16, f16};
 use tensor_batch::{DType, Layout, Scalar, UNKNOWN};
@@ -56,6 +56,15 @@ fn the_vocabulary_of_tensorflow() {
     both_ways(
         r#"{"kind": "var_len", "rank": 2, "dtype": "string", "layout": "ragged"}"#,
         Feature::var_len_of_rank("f", DType::String, 2).with_layout(Layout::Ragged),
+    );
+    both_ways(
+        r#"{"kind": "var_len", "dtype": "string", "layout": "ragged",
+            "partitions": [["row_splits", "a"], ["value_rowids", "b"], ["uniform_row_length", 2]]}"#,
+        Feature::var_len("f", DType::String).with_partitions([
+            Partition::RowSplits("a".into()),
+            Partition::ValueRowIds("b".into()),
+            Partition::UniformRowLength(2),
+        ]),
     );
     both_ways(
         r#"{"kind": "sparse", "index_key": "id", "value_key": "power", "size": 10,

@@ -1,6 +1,6 @@
 //! Converts features to JSON.
 
-use atds_features::feature::{Extents, FeatureKind, SparseKeys};
+use atds_features::feature::{Extents, FeatureKind, Partition, SparseKeys};
 use atds_features::{Feature, Fill};
 use serde_json::{Map, Value, json};
 use tensor_batch::{DType, Layout, Scalar, UNKNOWN};
@@ -64,6 +64,16 @@ fn entry(feature: &Feature) -> Value {
         && *layout == Layout::Ragged
     {
         set("layout", "ragged".into());
+    }
+    if !feature.partitions.is_empty() {
+        let of = |partition: &Partition| match partition {
+            Partition::UniformRowLength(length) => json!([partition.name(), length]),
+            keyed => json!([keyed.name(), keyed.key()]),
+        };
+        set(
+            "partitions",
+            feature.partitions.iter().map(of).collect::<Value>(),
+        );
     }
     if feature.truncate {
         set("truncate", true.into());

@@ -17,6 +17,7 @@ use super::tfrecord;
 use crate::avro;
 use crate::avro::records::RecordOptions;
 use crate::avro::schema::FileSchemas;
+use crate::features::{Feature, FeatureError, Features};
 use crate::source::{OnceInputs, Reading, Stop};
 use crate::state::OptionsPrint;
 use crate::tolerate::FaultLog;
@@ -248,6 +249,35 @@ impl FileFormat {
             FileFormat::BTable => Ok([0; 16]),
             #[cfg(feature = "tfrecord")]
             FileFormat::TfRecord => Ok([0; 16]),
+        }
+    }
+
+    /// Checks features for files of this format, as far as that is possible without a file, and assigns
+    /// their columns.
+    ///
+    /// ```
+    /// use atds::{Feature, FileFormat, tensors::DType};
+    ///
+    /// let features = FileFormat::Avro.features(vec![Feature::dense("age", &[], DType::Int32)])?;
+    /// assert_eq!(features.spec().columns()[0].name, "age");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Features::new`] and, for Avro, [`Features::check_names`].
+    pub fn features(self, features: Vec<Feature>) -> Result<Features, FeatureError> {
+        match self {
+            FileFormat::Avro => {
+                let features = Features::new(features)?;
+                features.check_names()?;
+                Ok(features)
+            }
+            #[cfg(feature = "btable")]
+            FileFormat::BTable => Features::new(features),
+            #[cfg(feature = "tfrecord")]
+            FileFormat::TfRecord => {
+                Features::new(features.into_iter().map(atds_tfrecord::with_dimensions))
+            }
         }
     }
 

@@ -192,6 +192,12 @@ pub enum PlanErrorKind {
         /// The schema's type.
         schema_type: String,
     },
+    /// The feature has partitions, which divide the lists of TFRecord's keys.
+    #[error(
+        "`partitions` are for TFRecord: Avro nests lists instead, as in `kind: var_len`, `rank: 2`, \
+         `layout: ragged`"
+    )]
+    Partitions,
     /// The writer's schema cannot be read as the reader's.
     #[error(transparent)]
     Resolve(Box<ResolveError>),

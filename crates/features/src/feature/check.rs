@@ -10,7 +10,8 @@ use tensor_batch::{
 };
 
 use super::{
-    Extents, Feature, FeatureError, FeatureErrorKind, FeatureKind, Fill, Missing, SparseKeys,
+    Extents, Feature, FeatureError, FeatureErrorKind, FeatureKind, Fill, Missing, Partition,
+    SparseKeys,
 };
 use crate::path::{Path, PathError, Reference, Step};
 
@@ -241,7 +242,11 @@ impl Draft {
                 layout,
                 ..
             } => {
-                let given = given.clone().unwrap_or_else(|| vec![UNKNOWN; lists]);
+                let levels = match feature.partitions.len() {
+                    0 => lists,
+                    partitions => partitions + 1,
+                };
+                let given = given.clone().unwrap_or_else(|| vec![UNKNOWN; levels]);
                 shape = given.iter().map(|&dim| usize::try_from(dim).ok()).collect();
                 let layout = *layout;
                 // With truncation a list may still be shorter, so its dimension varies in a ragged
@@ -288,6 +293,7 @@ impl Draft {
         {
             return Err(FeatureErrorKind::Column(SpecErrorKind::EmptyShape));
         }
+        check_partitions(&feature)?;
         if feature.truncate && !has_bound(&feature.kind, &shape) {
             return Err(FeatureErrorKind::NothingToTruncate);
         }
@@ -353,6 +359,36 @@ fn has_bound(kind: &FeatureKind, shape: &[Option<usize>]) -> bool {
     match kind {
         FeatureKind::Sparse { shape: sizes, .. } => sizes.iter().any(|&size| size != UNKNOWN),
         _ => shape.iter().any(Option::is_some),
+    }
+}
+
+/// Checks that a feature with partitions is one that they can divide.
+fn check_partitions(feature: &Feature) -> Result<(), FeatureErrorKind> {
+    let Feature {
+        partitions,
+        kind,
+        truncate,
+        ..
+    } = feature;
+    if partitions.is_empty() {
+        return Ok(());
+    }
+    if partitions.contains(&Partition::UniformRowLength(0)) {
+        return Err(FeatureErrorKind::UniformLength);
+    }
+    let levels = partitions.len() + 1;
+    match kind {
+        FeatureKind::Varlen {
+            shape,
+            layout: Layout::Ragged,
+            ..
+        } if !truncate => match shape {
+            Some(shape) if *shape != vec![UNKNOWN; levels] => {
+                Err(FeatureErrorKind::PartitionShape { levels })
+            }
+            _ => Ok(()),
+        },
+        _ => Err(FeatureErrorKind::PartitionsOfOther),
     }
 }
 

@@ -68,6 +68,18 @@ pub enum FeatureErrorKind {
          or leave `truncate` out"
     )]
     NothingToTruncate,
+    /// It has partitions, but is not ragged.
+    #[error("`partitions` are for varlen features of the layout 'ragged' without `truncate`")]
+    PartitionsOfOther,
+    /// It has partitions, but another shape than they give.
+    #[error("the partitions give {levels} levels of lists: leave `shape` and `rank` out")]
+    PartitionShape {
+        /// Number of levels of lists.
+        levels: usize,
+    },
+    /// Its partition has lists of no length.
+    #[error("uniform_row_length is the length of each list, 1 or more")]
+    UniformLength,
     /// `sort` is set for ATDS's sparse feature, whose entries always keep the order of the data.
     #[error("the entries of a sparse record keep the order of the data and cannot be sorted")]
     SortedRecord,

@@ -1,6 +1,6 @@
 //! Compiles features into a plan: which keys are looked up, and what becomes of their values.
 
-use atds_features::feature::{CheckedFeature, FeatureKind, SparseKeys};
+use atds_features::feature::{CheckedFeature, FeatureKind, Partition, SparseKeys};
 use atds_features::path::{Path, Step, field_step};
 use atds_features::{Convert, Feature, Features, Ids};
 use tensor_batch::{DType, Layout, UNKNOWN};
@@ -206,13 +206,37 @@ impl Compiler {
         }
     }
 
+    /// The values of a key, divided by partitions of the same map.
+    fn partitioned(
+        &mut self,
+        place: Place,
+        partitions: &[Partition],
+    ) -> Result<Shape, PlanErrorKind> {
+        let Place::Key(key) = place else {
+            return Err(PlanErrorKind::Shape(
+                "partitions divide the values of a key of an Example or of the context; the steps \
+                 of a feature list are lists already",
+            ));
+        };
+        let with_key = |partition: &Partition| {
+            let number = partition.key().map(|key| self.keys.add(key.as_bytes()));
+            (partition.clone(), number)
+        };
+        let partitions = partitions.iter().map(with_key).collect();
+        Ok(Shape::Partitioned { key, partitions })
+    }
+
     fn varlen(
-        &self,
+        &mut self,
         place: Place,
         checked: &CheckedFeature,
         layout: Layout,
     ) -> Result<Shape, PlanErrorKind> {
         let truncate = checked.feature.truncate;
+        let partitions = &checked.feature.partitions;
+        if !partitions.is_empty() {
+            return self.partitioned(place, partitions);
+        }
         match (place, &checked.shape[..]) {
             (Place::Record, _) => Err(PlanErrorKind::Shape(
                 "the whole record, '@', is one string: a dense feature of shape [] and dtype string",
@@ -328,7 +352,7 @@ pub fn with_dimensions(mut feature: Feature) -> Feature {
     }
     let is_key_of = |part| matches!(steps, [Step::Field(of), Step::Field(_)] if of == part);
     match &mut feature.kind {
-        FeatureKind::Varlen { shape, .. } if shape.is_none() => {
+        FeatureKind::Varlen { shape, .. } if shape.is_none() && feature.partitions.is_empty() => {
             let rank = if is_key_of("feature_lists") { 2 } else { 1 };
             *shape = Some(vec![UNKNOWN; rank]);
         }

@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use atds_features::feature::Partition;
 use atds_features::words::{Shown, counted};
 use tensor_batch::{DType, UNKNOWN};
 
 use super::list::Kind;
+use super::partition::PartitionFault;
 use crate::ErrorKind;
 
 /// A record that cannot be decoded.
@@ -120,6 +122,14 @@ pub enum DecodeErrorKind {
         indices: usize,
         /// Number of values.
         values: usize,
+    },
+    /// A partition does not divide the values of the record.
+    #[error("its partition {partition} {fault}")]
+    Partition {
+        /// The partition.
+        partition: Box<Partition>,
+        /// What is wrong with it.
+        fault: PartitionFault,
     },
     /// An integer is outside the range of the dtype.
     #[error("{value} is outside the range of {dtype}")]

@@ -6,6 +6,8 @@ mod find;
 mod infer;
 mod list;
 mod output;
+mod partition;
+mod steps;
 mod values;
 
 use atds_features::feature::Features;
@@ -15,6 +17,7 @@ pub use compile::{PlanError, PlanErrorKind, with_dimensions};
 pub use error::{DecodeError, DecodeErrorKind};
 pub use infer::{Inference, InferredFeatures};
 pub use list::Kind;
+pub use partition::PartitionFault;
 
 pub(crate) use error::Fault;
 pub(crate) use list::List;

@@ -1,5 +1,6 @@
 //! Writes the values of a record to the columns of a feature.
 
+use atds_features::feature::Partition;
 use tensor_batch::{Buffer, Layout, Out, RowSlots, Segment, Slot, Values as ColumnValues};
 
 use super::compile::end_of;
@@ -56,6 +57,12 @@ pub(crate) enum Shape {
         layout: Layout,
         truncate: bool,
     },
+    /// The values of a key, divided into lists of lists.
+    Partitioned {
+        key: usize,
+        /// The partitions, the outermost first, and the numbers of their keys.
+        partitions: Box<[(Partition, Option<usize>)]>,
+    },
     /// The steps of a feature list, each of a shape, or of any length. Shorter rows are filled up.
     PaddedSteps {
         key: usize,
@@ -79,11 +86,11 @@ pub(crate) struct RowState {
     pub(crate) truncated: u64,
     /// The order of a row's sparse entries, their indices, and which stay.
     order: Vec<usize>,
-    indices: Vec<i64>,
+    pub(super) indices: Vec<i64>,
     keep: Vec<bool>,
 }
 
-const SLOTS: &str = "the slots are those of the plan's features";
+pub(super) const SLOTS: &str = "the slots are those of the plan's features";
 
 impl Output {
     /// Writes the row's values, or what replaces them.
@@ -135,6 +142,11 @@ impl Output {
                 self.varlen(list, (limit, truncate, is_scalar), layout, rows, state)?;
                 list.is_some()
             }
+            Shape::Partitioned { key, partitions } => {
+                let list = values.list(*key);
+                self.partitioned(list, (partitions, values), rows, state)?;
+                list.is_some()
+            }
             Shape::Sparse { values: key, .. } => {
                 self.sparse(values, rows, state)?;
                 values.list(*key).is_some()
@@ -176,13 +188,13 @@ impl Output {
     }
 
     #[inline]
-    fn segment<'s>(&self, rows: &'s mut RowSlots<'_>) -> &'s mut Segment {
+    pub(super) fn segment<'s>(&self, rows: &'s mut RowSlots<'_>) -> &'s mut Segment {
         rows.columns()[self.column].segment().expect(SLOTS)
     }
 
     /// Appends the first `n` elements of a list.
     #[inline]
-    fn append(
+    pub(super) fn append(
         &self,
         list: &List<'_>,
         n: usize,
@@ -203,7 +215,7 @@ impl Output {
 
     /// Appends `n` elements to the mask of a column whose values are appended.
     #[inline]
-    fn append_mask(&self, n: usize, is_there: bool, rows: &mut RowSlots<'_>) {
+    pub(super) fn append_mask(&self, n: usize, is_there: bool, rows: &mut RowSlots<'_>) {
         if let Some(column) = self.mask {
             let mask = rows.columns()[column].segment().expect(SLOTS);
             mask_values(mask).append(n).fill(is_there.into());
@@ -298,7 +310,7 @@ impl Output {
     }
 
     /// Ends the row of a padded column, after `steps` steps of shape `dims`.
-    fn end_steps(&self, steps: usize, dims: &[usize], rows: &mut RowSlots<'_>) {
+    pub(super) fn end_steps(&self, steps: usize, dims: &[usize], rows: &mut RowSlots<'_>) {
         for column in [Some(self.column), self.mask].into_iter().flatten() {
             let segment = rows.columns()[column].segment().expect(SLOTS);
             end_list(segment, 0, steps);
@@ -348,7 +360,7 @@ impl Output {
 
     /// Number of values that are read of a list.
     #[inline]
-    fn limited(
+    pub(super) fn limited(
         &self,
         list: &List<'_>,
         limit: Option<usize>,
@@ -474,97 +486,6 @@ impl Output {
         self.append_mask(n, true, rows);
         Ok(())
     }
-
-    fn padded_steps<'a>(
-        &self,
-        steps: impl Iterator<Item = Option<List<'a>>>,
-        dims: &[usize],
-        is_ragged: bool,
-        rows: &mut RowSlots<'_>,
-    ) -> Result<(), Fault> {
-        let expected: usize = dims.iter().product();
-        let mut room = rows.room();
-        let mut count = 0;
-        for step in steps {
-            let n = step.as_ref().map_or(Ok(0), |list| self.reader.len(list))?;
-            if !is_ragged && n != expected {
-                let kind = DecodeErrorKind::WrongCount { expected, found: n };
-                let at = step.as_ref().map_or(&[][..], |list| list.message);
-                return Err(Fault::new(kind, at));
-            }
-            let segment = self.segment(rows);
-            let before = segment.values.bytes_from(0).len();
-            if let Some(list) = &step {
-                self.append(list, n, room, &mut segment.values)?;
-            }
-            let added = segment.values.bytes_from(0).len() - before;
-            room = room.saturating_sub(added + size_of::<i64>());
-            if is_ragged {
-                for column in [Some(self.column), self.mask].into_iter().flatten() {
-                    end_list(rows.columns()[column].segment().expect(SLOTS), 1, n);
-                }
-            }
-            self.append_mask(n, true, rows);
-            count += 1;
-        }
-        if is_ragged {
-            for column in [Some(self.column), self.mask].into_iter().flatten() {
-                end_list(rows.columns()[column].segment().expect(SLOTS), 0, count);
-            }
-        } else {
-            self.end_steps(count, dims, rows);
-        }
-        Ok(())
-    }
-
-    fn varlen_steps<'a>(
-        &self,
-        steps: impl Iterator<Item = Option<List<'a>>>,
-        count: usize,
-        ([most_steps, most_values], layout): ([Option<usize>; 2], Layout),
-        rows: &mut RowSlots<'_>,
-    ) -> Result<(), Fault> {
-        let row = rows.batch_row() as i64;
-        let mut room = rows.room();
-        if let Some(limit) = most_steps.filter(|&limit| limit < count) {
-            let found = count;
-            return Err(DecodeErrorKind::TooLong { limit, found }.into());
-        }
-        let mut unlimited = RowState::default();
-        for (i, step) in (0..).zip(steps) {
-            let n = match &step {
-                Some(list) => self.limited(list, most_values, false, &mut unlimited)?,
-                None => 0,
-            };
-            let places = if layout == Layout::Coo { 3 } else { 0 };
-            let needed = n.saturating_mul(places * size_of::<i64>());
-            room = room.checked_sub(needed).ok_or_else(|| no_room(needed))?;
-            let segment = self.segment(rows);
-            let before = segment.values.bytes_from(0).len();
-            if let Some(list) = &step {
-                self.append(list, n, room, &mut segment.values)?;
-            }
-            let added = segment.values.bytes_from(0).len() - before;
-            room = room.saturating_sub(added + size_of::<i64>());
-            if layout == Layout::Coo {
-                let indices = segment.indices.append(3 * n);
-                for (j, place) in (0..).zip(indices.as_chunks_mut().0) {
-                    *place = [row, i, j];
-                }
-                raise(&mut segment.extents[1], n);
-            } else {
-                end_list(segment, 1, n);
-            }
-            self.append_mask(n, true, rows);
-        }
-        let segment = self.segment(rows);
-        if layout == Layout::Coo {
-            raise(&mut segment.extents[0], count);
-        } else {
-            end_list(segment, 0, count);
-        }
-        Ok(())
-    }
 }
 
 fn mask_values(segment: &mut Segment) -> &mut Buffer<u8> {
@@ -575,13 +496,13 @@ fn mask_values(segment: &mut Segment) -> &mut Buffer<u8> {
 }
 
 #[inline]
-fn raise(extent: &mut i64, len: usize) {
+pub(super) fn raise(extent: &mut i64, len: usize) {
     *extent = (*extent).max(len as i64);
 }
 
 /// Ends a list of `len` items at a level of a ragged or padded column.
 #[inline]
-fn end_list(segment: &mut Segment, level: usize, len: usize) {
+pub(super) fn end_list(segment: &mut Segment, level: usize, len: usize) {
     let splits = &mut segment.splits[level];
     let start = splits.as_slice().last().copied().unwrap_or(0);
     splits.push(start + len as i64);

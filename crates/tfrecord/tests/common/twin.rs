@@ -9,11 +9,15 @@
 
 use std::collections::HashMap;
 
-use atds_features::feature::{Extents, FeatureKind};
+use atds_features::feature::{Extents, FeatureKind, Partition};
 use atds_features::{Convert, Feature, Features, Fill};
 use atds_tfrecord::{DecodeError, Plan, Scratch, Writer};
+use partitions::{has_many_lists, lens_of};
 use prost::Message;
 use tensor_batch::{Batch, BatchBuilder, Column, DType, Layout, Scalar, Values};
+
+#[path = "partitions.rs"]
+mod partitions;
 
 #[derive(Clone, PartialEq, Message)]
 pub struct BytesList {
@@ -112,6 +116,9 @@ pub fn example_features() -> Vec<Feature> {
         list("coo", "j", DType::Int64),
         list("ragged", "f", DType::Float32).with_layout(Layout::Ragged),
         list("strings", "s", DType::String),
+        divided("by lengths", "f", [Partition::RowLengths("j".into())]),
+        divided("by ids", "j", [Partition::ValueRowIds("i".into())]),
+        divided("by pairs", "f", [Partition::UniformRowLength(2)]),
         Feature::sparse_keys("sparse", &["@i[*]"], "@f[*]", &[100], DType::Float32),
         Feature::sparse_keys(
             "sparse2",
@@ -131,6 +138,16 @@ pub fn example_features() -> Vec<Feature> {
             .with_default(Fill::Scalar(Scalar::UInt8(9))),
         fixed("whole", &[], DType::String).at("@"),
     ]
+}
+
+/// The values of a key, divided; floats for `f`, integers for other keys.
+pub fn divided<const N: usize>(name: &str, key: &str, partitions: [Partition; N]) -> Feature {
+    let dtype = match key {
+        "f" => DType::Float32,
+        _ => DType::Int64,
+    };
+    let feature = Feature::var_len(name, dtype).at(key);
+    feature.with_partitions(partitions)
 }
 
 /// Features of a `SequenceExample`: the same keys, in the context and as feature lists.
@@ -164,6 +181,8 @@ pub fn decode(features: &[Feature], records: &[Vec<u8>]) -> Result<Rows, DecodeE
     let payload = writer.finish().expect("memory takes bytes");
     let mut builder = BatchBuilder::new(features.spec().clone());
     let mut slots = builder.slots(&[records.len()]);
+    // Numbers of lists can ask for any number of them.
+    slots[0].set_room(1 << 24);
     let mut scratch = Scratch::default();
     let done = plan.execute(&mut scratch, &payload, (0, 0), records.len(), &mut slots[0])?;
     assert_eq!(done.position, payload.len());
@@ -278,6 +297,9 @@ pub fn twin(features: &[Feature], records: &[Vec<u8>]) -> Option<Result<Rows, us
         let context = context.unwrap_or_default().feature;
         let lists = lists.unwrap_or_default().feature_list;
         for (feature, rows) in features.iter().zip(&mut columns) {
+            if has_many_lists(feature, &context) {
+                return None;
+            }
             match row_of(feature, record, &context, &lists) {
                 Some(row) => rows.push(row),
                 None => return Some(Err(number)),
@@ -451,6 +473,22 @@ fn row_of(
                 entries.sort_by(|a, b| a.0.cmp(&b.0));
             }
             (row.indices, row.values) = entries.into_iter().unzip();
+        }
+        FeatureKind::Varlen { .. } if !feature.partitions.is_empty() => {
+            let values = elements(feature, &of_key(key))?;
+            row.is_there = values.is_some();
+            row.values = values.unwrap_or_default();
+            let mut items = row.values.len();
+            for partition in feature.partitions.iter().rev() {
+                let numbers = match partition.key() {
+                    Some(key) => indices(map, key)?,
+                    None => Vec::new(),
+                };
+                let lens = lens_of(partition, &numbers, items)?;
+                items = lens.len();
+                row.lens.insert(0, lens);
+            }
+            row.lens.insert(0, vec![items]);
         }
         FeatureKind::Varlen { .. } => {
             let values = elements(feature, &of_key(key))?;

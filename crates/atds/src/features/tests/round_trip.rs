@@ -32,6 +32,20 @@ fn key() -> impl Strategy<Value = (&'static str, Value)> {
         ("shape", shapes),
         ("rank", json!([0, 2, 99, -1])),
         ("layout", json!(["coo", "ragged", "x"])),
+        (
+            "partitions",
+            json!([
+                [["row_lengths", "a"]],
+                [
+                    ["row_starts", "a"],
+                    ["row_limits", "b"],
+                    ["uniform_row_length", 3]
+                ],
+                [["uniform_row_length", "a"]],
+                [["rows", "a"]],
+                []
+            ]),
+        ),
         ("index_key", json!(["i", ["i", "@j"], []])),
         ("value_key", json!(["v", ["v"]])),
         ("size", json!([9, [9, -1], [], 0.5])),

@@ -58,6 +58,9 @@ pub(super) fn compile(
         id: resolution.root,
     };
     let checked = of_schema(features, &resolution.reader);
+    if let Some(of_keys) = features.iter().find(|of| !of.partitions.is_empty()) {
+        return Err(PlanError::new(&of_keys.name, PlanErrorKind::Partitions));
+    }
     let mut compiler = Compiler {
         features: &checked,
         options,
