@@ -263,7 +263,8 @@ def path(name: str, value: Any) -> str | None:
         return None
     try:
         # Not `abspath`: `link/..` is not the folder that the link is in.
-        return os.path.join(os.getcwd(), os.fsdecode(value))
+        given = os.fsdecode(value)
+        return given if os.path.isabs(given) else os.path.join(os.getcwd(), given)
     except TypeError:
         raise OptionError(f"{name} must be a path, or None, not {value!r}") from None
 

@@ -167,7 +167,6 @@ impl Split {
         let mut known = HashMap::new();
         for (path, name) in files.iter().zip(names) {
             if let Some(first) = known.insert(name, path)
-                && (!has_root || first == path)
                 && stored.is_none()
             {
                 let fault = SplitFault::SameName {

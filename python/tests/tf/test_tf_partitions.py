@@ -164,9 +164,11 @@ def test_right_and_wrong_ones(tmp_path: Path, partitions: list[Any]) -> None:
         try:
             (found,) = ours(path, partitions, 4)
         except atds.DataError as error:
-            assert "key 'v'" in str(error), error
-            assert refuses(serialized, partitions) or any(
-                refuses(one, partitions) for one in serialized
+            assert "field 'v'" in str(error), error
+            # Without a start, TensorFlow leaves the values out.
+            is_lost = "row_starts" in str(error) and "has lists of 0 items" in str(error)
+            assert is_lost or any(
+                refuses(one, partitions) for one in [serialized, *serialized]
             ), (rows, error)
             wrong += 1
             continue
@@ -185,7 +187,7 @@ def test_right_and_wrong_ones(tmp_path: Path, partitions: list[Any]) -> None:
         (R.RowLengths("outer"), [4, -1], "has lists of 4 items together, but there are 3"),
         (R.RowLengths("outer"), [-1, 4], "row_lengths 'outer' has -1, which is below 0"),
         (R.ValueRowIds("outer"), [0, 1], "lists of 2 items together, but there are 3 to divide"),
-        (R.ValueRowIds("outer"), [0, 2**62, 2**62], "needs"),
+        (R.ValueRowIds("outer"), [0, 2**62, 2**62], "need"),
         (R.UniformRowLength(2), None, "uniform_row_length 2 does not divide 3 items"),
         (R.RowLengths("t"), None, "row_lengths 't' has bytes values, not int64"),
     ],
@@ -195,7 +197,8 @@ def test_errors_say_where(tmp_path: Path, partition: Any, given: Any, said: str)
     right = {"v": None, "outer": None, "t": None}
     wrong = {"v": [1.0, 2.0, 3.0], "outer": given, "t": ["x"]}
     atds.write(path, [right, wrong], {key: KINDS[key] for key in right})
-    with pytest.raises(atds.DataError) as caught:
+    # So many empty lists do not fit.
+    with pytest.raises((atds.DataError, atds.MemoryLimitError)) as caught:
         ours(path, [partition], 2)
     assert said in str(caught.value)
     assert str(path) in str(caught.value)

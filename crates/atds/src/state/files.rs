@@ -279,9 +279,17 @@ pub(crate) fn names_of(files: &[PathBuf], root: Option<&Path>) -> Result<Vec<Vec
         let below = match root {
             Some(root) => absolute.strip_prefix(root).unwrap_or(&absolute).to_owned(),
             None => {
-                let real = std::fs::canonicalize(path).map_err(io)?;
-                let outside = || Error::option("root", "a folder that has all files").in_file(path);
-                real.strip_prefix(&found).map_err(|_| outside())?.to_owned()
+                let outside = |must| Error::option("root", must).in_file(path);
+                if !is_plain(folder) {
+                    // Below a link it could be another file for another spelling.
+                    return Err(outside("a folder below which paths have no `..`"));
+                }
+                let real = std::fs::canonicalize(folder).map_err(io)?;
+                let real = real.join(absolute.file_name().unwrap_or_default());
+                let below = real.strip_prefix(&found);
+                below
+                    .map_err(|_| outside("a folder that has all files"))?
+                    .to_owned()
             }
         };
         let parts = below.components();
@@ -293,9 +301,13 @@ pub(crate) fn names_of(files: &[PathBuf], root: Option<&Path>) -> Result<Vec<Vec
     files.iter().map(name).collect()
 }
 
+/// Whether no part of a path is `..`.
+fn is_plain(path: &Path) -> bool {
+    !path.components().any(|part| part == Component::ParentDir)
+}
+
 /// Of a folder and those above it, the outermost that is `root` and has no `..` below it.
 fn root_above(folder: &Path, root: &Path) -> Option<PathBuf> {
-    let is_plain = |path: &Path| !path.components().any(|part| part == Component::ParentDir);
     let above = folder.ancestors().filter(|above| {
         let below = folder.strip_prefix(above);
         below.is_ok_and(is_plain) && std::fs::canonicalize(above).is_ok_and(|real| real == root)

@@ -200,8 +200,8 @@ fn damaged_indexes_are_errors_or_right() {
         fault(counts(folder.path())),
         IndexFault::TooLong { line: 2 }
     );
-    fs::write(&index, "atds index 2\n").unwrap();
-    let found = "2".to_owned();
+    fs::write(&index, "atds index 3\n").unwrap();
+    let found = "3".to_owned();
     assert_eq!(fault(counts(folder.path())), IndexFault::Version { found });
     fs::remove_file(&index).unwrap();
     let missing = counts(folder.path()).unwrap_err();

@@ -136,7 +136,7 @@ fn what_needs_more_than_once_is_refused_at_once() {
         (dataset.shard(0, 2).map(drop).unwrap_err(), counted),
         (
             dataset.slice(0..1, [10]).map(drop).unwrap_err(),
-            "shards and slices of it cannot be read",
+            "shards and slices of it cannot be read, but by file (`shard_by=\"file\"`)",
         ),
     ] {
         assert_eq!(message(&folder, &error), expected);

@@ -145,6 +145,12 @@ fn names_below_the_root_do_not_depend_on_how_the_root_is_spelled() {
     let own = ids("d/2026/part.avro", "d");
     assert_ne!(own, latest);
     assert_eq!(ids("other/2026/part.avro", "d"), own);
+    // By a link into a folder below the root.
+    symlink("d/2026", folder.join("side")).unwrap();
+    assert_eq!(ids("side/part.avro", "d"), own);
+    fs::create_dir(folder.join("d/2026/sub")).unwrap();
+    let error = build("d/latest/sub/../part.avro", "d").unwrap_err();
+    assert!(error.to_string().contains("have no `..`"), "{error}");
     // A file is no root.
     let error = build("d/2026/part.avro", "d/2026/part.avro").unwrap_err();
     assert!(
@@ -157,10 +163,12 @@ fn names_below_the_root_do_not_depend_on_how_the_root_is_spelled() {
 fn a_file_that_is_given_twice_is_refused() {
     let folder = Folder::of_rows(1, 20, 10, Codec::Null);
     let file = folder.join("00.avro");
-    let files = vec![file.clone(), file];
-    let builder = Dataset::builder(files, 10).split(by_block("a"));
-    for builder in [builder.clone(), builder.root(folder.path().to_owned())] {
-        let error = builder.build().unwrap_err().to_string();
-        assert!(error.contains("give each file once"), "{error}");
+    fs::create_dir(folder.join("sub")).unwrap();
+    for other in [file.clone(), folder.join("sub/../00.avro")] {
+        let builder = Dataset::builder(vec![file.clone(), other], 10).split(by_block("a"));
+        for builder in [builder.clone(), builder.root(folder.path().to_owned())] {
+            let error = builder.build().unwrap_err().to_string();
+            assert!(error.contains("give each file once"), "{error}");
+        }
     }
 }

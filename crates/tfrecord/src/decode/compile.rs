@@ -140,7 +140,11 @@ impl Compiler {
             }
         };
         Ok(Output {
-            name: checked.text().to_owned(),
+            // Of a key in quotes, the key.
+            name: match &checked.path.steps[..] {
+                [Step::Field(key)] => key.clone(),
+                _ => checked.text().to_owned(),
+            },
             column: checked.column,
             mask: checked.mask,
             row_mask: checked.row_mask,
