@@ -36,8 +36,7 @@ class Columns:
         self, features: Mapping[str, Feature], mask: str | None = None, format: str = "avro"
     ) -> None:
         self._columns = [
-            _Column.of(*column)
-            for column in _native.spec_of_features(to_json(features), format)
+            _Column.of(*column) for column in _native.spec_of_features(to_json(features), format)
         ]
         if mask is not None:
             self._columns.append(_Column(mask, tf.bool, "dense", ()))

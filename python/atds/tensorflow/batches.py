@@ -61,7 +61,9 @@ class ATDSDataset(Wrapped):
             that can become one.
         batch_size: Maximum number of records in a batch.
         features: Features by name: features of this module, of :mod:`atds`, of ``tf.io`` or of
-            tensorflow-io.
+            tensorflow-io. For TFRecord files those of ``tf.io`` mean what they mean in
+            ``tf.io.parse_example``; where ``filenames`` is a tensor of a graph, that needs
+            ``format="tfrecord"``.
         drop_remainder: Whether to leave out a last batch of fewer records.
         reader_buffer_size: Bytes to read from a file at a time; None for 128 KiB.
         shuffle_buffer_size: Number of records in the shuffle buffer, besides those of the batch;

@@ -124,7 +124,7 @@ def test_right_ones_are_those_of_parse_example(tmp_path: Path, partitions: list[
     path = tmp_path / "a.tfrecord"
     rng = random.Random(name_of(partitions))
     good: list[dict[str, Any]] = []
-    while len(good) < 60:
+    while len(good) < 20:
         found = row(rng, partitions, 0.0)
         atds.write(path, [found], KINDS)
         try:
@@ -136,10 +136,8 @@ def test_right_ones_are_those_of_parse_example(tmp_path: Path, partitions: list[
         good.append(found)
     atds.write(path, good, KINDS)
     serialized = serialized_of(path)
-    for key, size in (("v", 7), ("t", 60)):
-        for start, found in zip(
-            range(0, 60, size), ours(path, partitions, size, key), strict=True
-        ):
+    for key, size in (("v", 7), ("t", 20)):
+        for start, found in zip(range(0, 20, size), ours(path, partitions, size, key), strict=True):
             expected = theirs(serialized[start : start + size], partitions, key)
             values = expected.to_list()
             if key == "t":
@@ -147,7 +145,7 @@ def test_right_ones_are_those_of_parse_example(tmp_path: Path, partitions: list[
             assert found.tolist() == values
             assert len(found.row_splits) == len(partitions) + 1
             # TensorFlow has uniform innermost lists as dimensions of the values.
-            for splits, split in zip(found.row_splits, expected.nested_row_splits):  # noqa: B905
+            for splits, split in zip(found.row_splits, expected.nested_row_splits):
                 assert splits.tolist() == split.numpy().tolist()
 
 
@@ -157,20 +155,22 @@ def test_right_and_wrong_ones(tmp_path: Path, partitions: list[Any]) -> None:
     path = tmp_path / "a.tfrecord"
     rng = random.Random(name_of(partitions))
     right = wrong = 0
-    for _ in range(40):
+    for _ in range(15):
         rows = [row(rng, partitions, 0.3) for _ in range(rng.randrange(1, 4))]
         atds.write(path, rows, KINDS)
         serialized = serialized_of(path)
         try:
             (found,) = ours(path, partitions, 4)
         except atds.DataError as error:
-            assert "field 'v'" in str(error), error
-            # Without a start, TensorFlow leaves the values out.
-            is_lost = "row_starts" in str(error) and "has lists of 0 items" in str(error)
-            assert is_lost or any(
-                refuses(one, partitions) for one in [serialized, *serialized]
-            ), (rows, error)
+            assert "record " in str(error), error
+            assert "'v'" in str(error), error
             wrong += 1
+            # Where there are no starts, TensorFlow loses the values, even as it validates.
+            if "row_starts" in str(error) and "lists of 0 items" in str(error):
+                continue
+            assert refuses(serialized, partitions) or any(
+                refuses(one, partitions) for one in serialized
+            ), (rows, error)
             continue
         assert found.tolist() == theirs(serialized, partitions).to_list(), rows
         right += 1
@@ -187,7 +187,6 @@ def test_right_and_wrong_ones(tmp_path: Path, partitions: list[Any]) -> None:
         (R.RowLengths("outer"), [4, -1], "has lists of 4 items together, but there are 3"),
         (R.RowLengths("outer"), [-1, 4], "row_lengths 'outer' has -1, which is below 0"),
         (R.ValueRowIds("outer"), [0, 1], "lists of 2 items together, but there are 3 to divide"),
-        (R.ValueRowIds("outer"), [0, 2**62, 2**62], "need"),
         (R.UniformRowLength(2), None, "uniform_row_length 2 does not divide 3 items"),
         (R.RowLengths("t"), None, "row_lengths 't' has bytes values, not int64"),
     ],
@@ -197,12 +196,19 @@ def test_errors_say_where(tmp_path: Path, partition: Any, given: Any, said: str)
     right = {"v": None, "outer": None, "t": None}
     wrong = {"v": [1.0, 2.0, 3.0], "outer": given, "t": ["x"]}
     atds.write(path, [right, wrong], {key: KINDS[key] for key in right})
-    # So many empty lists do not fit.
-    with pytest.raises((atds.DataError, atds.MemoryLimitError)) as caught:
+    with pytest.raises(atds.DataError) as caught:
         ours(path, [partition], 2)
     assert said in str(caught.value)
     assert str(path) in str(caught.value)
     assert "record 1" in str(caught.value)
+
+
+def test_more_lists_than_memory_are_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "a.tfrecord"
+    row = {"v": [1.0, 2.0], "outer": [0, 2**62]}
+    atds.write(path, [row], {key: KINDS[key] for key in row})
+    with pytest.raises(atds.MemoryLimitError, match="record 0"):
+        ours(path, [R.ValueRowIds("outer")], 2)
 
 
 def test_features_of_this_package(tmp_path: Path) -> None:
