@@ -211,12 +211,14 @@ _PARTITIONS = {
 }
 
 
+def _partition(partition: Any) -> tuple[str, Any]:
+    name = _PARTITIONS[type(partition).__name__]
+    return name, partition.length if name == "uniform_row_length" else partition.key
+
+
 def _ragged(feature: Any) -> VarLenFeature:
-    # Avro refuses partitions when it compiles the features. Each of them is a tuple of one value.
-    partitions = [
-        (_PARTITIONS.get(type(partition).__name__, partition), *partition)
-        for partition in feature.partitions
-    ]
+    # Avro refuses partitions when it compiles the features.
+    partitions = [_partition(partition) for partition in feature.partitions]
     return VarLenFeature(
         feature.dtype, layout="ragged", expression=feature.value_key, partitions=partitions
     )
