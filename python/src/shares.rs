@@ -42,6 +42,9 @@ pub(crate) fn rank_share(
     Ok((records, share.made, share.batches, share.padding))
 }
 
+/// What a worker has of whole files.
+type SaidShare = (u64, u64, u64, u64);
+
 /// What each worker of each rank has of whole files: the number of records, that of batches that they make,
 /// that of batches that it yields of them, and that of padding after these.
 #[pyfunction]
@@ -50,7 +53,7 @@ pub(crate) fn shares_of_files(
     batch_size: u64,
     drop_remainder: bool,
     of: World,
-) -> PyResult<Vec<Vec<(u64, u64, u64, u64)>>> {
+) -> PyResult<Vec<Vec<SaidShare>>> {
     let ranks = world(of)?.shares_of_files(&file_records, batch_size, drop_remainder);
     let share = |share: FileShare| (share.records, share.made, share.taken, share.padding);
     let rank = |workers: Vec<FileShare>| workers.into_iter().map(share).collect();

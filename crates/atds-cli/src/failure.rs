@@ -225,8 +225,9 @@ mod tests {
         };
         let named = named_in_texts();
         assert!(named.iter().any(|(_, name)| name == "shuffle_buffer_size"));
-        // The command has no ranks that could be uneven, and a command line is no option.
-        let is_option = |name: &str| name != "uneven" && !name.contains(' ');
+        // The command has no ranks, which could be uneven or have files, and a command line is no option.
+        let of_ranks = |name: &str| name == "uneven" || name.starts_with("shard_by");
+        let is_option = |name: &str| !of_ranks(name) && !name.contains(' ');
         for (path, name) in named.into_iter().filter(|(_, name)| is_option(name)) {
             let shown = Interface::Command.message(format!("`{name}`"));
             let is_known = shown.starts_with('"')

@@ -460,7 +460,7 @@ impl DatasetBuilder {
             None => FileIndex::default(),
         };
         let (split, on_error) = (self.split.as_deref(), self.run.on_error);
-        let split = Split::compiled(split, &index, on_error, &files, (&*names, has_root))?;
+        let split = Split::compiled(split, &index, on_error, &files, &names)?;
         self.run.pipeline.split = split;
         let format = self.files.format_of(&files)?;
         let chosen = format.choose(&self, &files, &inputs);

@@ -77,7 +77,7 @@ impl Interface {
 
 /// Arguments of features in Python, which are also keys in a features file.
 const FEATURE_KEYS: &str = "allow_missing already_sorted cast default dtype expression hash_buckets \
-                            index_key kind mask rank row_mask shape size truncate unit unknown \
+                            index_key kind mask partitions rank row_mask shape size truncate unit unknown \
                             value_key vocabulary";
 
 /// Texts that follow an option that is the subject of a sentence.

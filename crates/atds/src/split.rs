@@ -129,13 +129,13 @@ impl Split {
         index: &FileIndex,
         on_error: OnError,
         files: &[PathBuf],
-        (names, has_root): (&[Vec<u8>], bool),
+        names: &[Vec<u8>],
     ) -> Result<Option<Arc<atds_pipeline::Split>>, Error> {
         let Some(split) = split else {
             return Ok(None);
         };
         let stored = split.stored(index, files, on_error)?;
-        let compiled = split.of(files, names, has_root, stored)?;
+        let compiled = split.of(files, names, stored)?;
         Ok(Some(Arc::new(compiled)))
     }
 
@@ -160,7 +160,6 @@ impl Split {
         &self,
         files: &[PathBuf],
         names: &[Vec<u8>],
-        has_root: bool,
         stored: Option<Arc<dyn StoredHashes>>,
     ) -> Result<atds_pipeline::Split, Error> {
         let (sums, is_last) = self.sums()?;
@@ -364,7 +363,7 @@ mod tests {
 
     fn compiled(name: &str, splits: &[(&str, f64)]) -> Result<Range<u128>, Error> {
         let split = Split::new(name, splits.iter().copied());
-        Ok(split.of(&[], &[], false, None)?.hashes)
+        Ok(split.of(&[], &[], None)?.hashes)
     }
 
     /// Computed by the reference implementation of XXH3, `xxhash.xxh3_64_intdigest` in Python.
@@ -458,14 +457,14 @@ mod tests {
         let files = ["a/x.avro", "b/x.avro"].map(PathBuf::from);
         let split = Split::new("a", [("a", 1.0)]);
         let same = [b"x.avro".to_vec(), b"x.avro".to_vec()];
-        let error = split.of(&files, &same, false, None).unwrap_err();
+        let error = split.of(&files, &same, None).unwrap_err();
         assert_eq!(
             error.to_string(),
             "b/x.avro: it has the name of a/x.avro, so that `split` cannot tell their records apart: give \
              each file once, and `root`, a folder that all files are in"
         );
         let below = [b"a/x.avro".to_vec(), b"b/x.avro".to_vec()];
-        let found = split.of(&files, &below, true, None).unwrap();
+        let found = split.of(&files, &below, None).unwrap();
         assert_ne!(found.file_keys[0], found.file_keys[1]);
     }
 }

@@ -192,7 +192,9 @@ fn entries_of_features_files() {
     );
     case(
         r#""kind": "var_len", "dtype": "int32", "size": 1"#,
-        &format!("'var_len' has no key 'size'; its keys are 'rank', 'shape', 'layout', {common}"),
+        &format!(
+            "'var_len' has no key 'size'; its keys are 'rank', 'shape', 'layout', 'partitions', {common}"
+        ),
     );
     case(
         r#""kind": "fixed_len", "dtype": "int32", "allow_missing": true"#,
