@@ -89,7 +89,7 @@ def test_a_state_goes_on_in_its_split_alone(numbers: str) -> None:
         ({"split": 1, "splits": PARTS}, "split must be the name of a split"),
         (
             {"split": "train", "splits": PARTS, "split_by": "user_id"},
-            "split_by \"user_id\" needs hashes .* but there is no index: give index=, .*--split-by 'user_id'",
+            "split_by= \"user_id\" needs hashes .* but there is no index: give index=, .*--split-by 'user_id'",
         ),
     ],
 )
@@ -105,7 +105,7 @@ def test_files_of_one_name_need_a_root(numbers: str, tmp_path: Path) -> None:
         path.write_bytes(Path(numbers).read_bytes())
     options: dict[str, Any] = {"split": "valid", "splits": PARTS}
     files = [str(path) for path in paths]
-    with pytest.raises(atds.OptionError, match="b/part.avro: it has the name of .* give root="):
+    with pytest.raises(atds.OptionError, match="b/part.avro: it has the name of .* and root="):
         atds.Dataset(files, 30, NUMBER, **options)
     both = [atds.Dataset(path, 30, NUMBER, root=tmp_path, **options) for path in files]
     one, other = map(read, both)
