@@ -19,7 +19,7 @@ use crate::{Error, ErrorKind};
 ///
 /// A record is in the split if the hash of its place is among [`hashes`](Self::hashes): XXH3, of 64 bits and
 /// with seed 0, of 16 bytes, the key of its file and its number in the file, both as 8 bytes in
-/// little-endian order. So membership depends on nothing else. With [`stored`](Self::stored) hashes, these
+/// little-endian order. So membership depends on nothing else. With [`stored`](field@Self::stored) hashes, these
 /// decide instead.
 #[derive(Clone, Debug)]
 pub struct Split {
