@@ -77,7 +77,7 @@ def text(result: dict) -> list[str]:
         "",
         "One thread, in order. `tfrecord (PyPI)` and the crate `tfrecord` give records and no batches;"
         " `--raw` does not parse them. `atds-tfrecord` frames files in memory and verifies both"
-        f" checksums: {_gigabytes(framed, size)} of processor time."
+        f" checksums: {_gigabytes(framed, size)}."
         " `atds` is the command, `atds.Dataset` Python.",
         "",
         *table(["system", "records/s", "atds is"], _alone(result["alone"]), left=1),
@@ -106,10 +106,13 @@ def _cost(found: dict) -> float:
 
 
 def _gigabytes(found: dict, record_bytes: float) -> str:
-    """By the processor's time: one thread, and no system calls, on a machine that may be busy."""
+    """By the processor's time, which the machine's other work does not change: one thread, no system calls."""
     if "unable" in found:
         return "not measured"
-    return f"{found['records'] * record_bytes / processor_seconds(found) / 1e9:.1f} GB/s"
+    if (seconds := processor_seconds(found)) is None:
+        # A record of before it was measured.
+        return f"{rate(found) * record_bytes / 1e9:.1f} GB/s"
+    return f"{found['records'] * record_bytes / seconds / 1e9:.1f} GB/s of processor time"
 
 
 def _alone(results: list[dict]) -> list[list[str]]:
