@@ -60,7 +60,7 @@ class PipelineOptions(LenienceOptions, total=False):
             place of ``shuffle_files`` and ``shuffle_blocks``. The blocks of all files are listed
             before the first batch, once for a data set.
         interleave: Files take turns: ``(cycle_length, block_length)`` has so many files open at once, each
-            of which gives so many records in its turn, in the order of :meth:`tf.data.Dataset.interleave`
+            of which gives so many records in its turn, in the order of ``tf.data.Dataset.interleave``
             with these numbers; None to read one file after another. A file that has ended leaves its turn to
             the next. The shuffle buffer draws from records in this order. Not beside ``shuffle_blocks`` and
             ``shuffle``.
