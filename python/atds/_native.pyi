@@ -215,6 +215,7 @@ class RowWriter:
     def tfrecord(
         path: str | os.PathLike[str],
         kinds: list[tuple[str, str]] | None,
+        kinds_of_lists: list[tuple[str, str]] | None,
         compression: str,
         level: int,
     ) -> RowWriter: ...

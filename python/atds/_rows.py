@@ -64,7 +64,7 @@ def flat(value: Any) -> Any:
     if not isinstance(value, (np.ndarray, np.generic)):
         return value
     if np.ma.is_masked(value):
-        raise ValueError("an Example has no masked items: fill them, or leave them out")
+        raise ValueError(_NO_MASKED)
     array = np.asarray(value).reshape(-1)
     if not array.size:
         # It does not tell the kind of the key, as the empty list does not.
@@ -84,6 +84,24 @@ def flat(value: Any) -> Any:
         return floats
     return _items(array.tolist())
 
+
+def steps(value: Any) -> list[Any]:
+    """The steps of a feature list of a ``SequenceExample``, each a value or the values of a key.
+
+    Raises:
+        ValueError: The value is no list of steps.
+    """
+    if np.ma.is_masked(value):
+        raise ValueError(_NO_MASKED)
+    value = plain(value)
+    if not isinstance(value, (list, tuple)):
+        raise ValueError(
+            f"a feature list is a list of steps, each a value or a list of values, not {value!r}"
+        )
+    return list(value)
+
+
+_NO_MASKED = "an Example has no masked items: fill them, or leave them out"
 
 #: Levels of lists in lists: a list may contain itself.
 _MAX_LEVELS = 64

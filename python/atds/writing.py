@@ -65,12 +65,14 @@ def write(
         path: The file.
         rows: An iterable of rows, or of batches: an :class:`atds.Dataset`, or any iterable of
             :class:`atds.Batch`. A row is a dict by the names of fields. For Avro it may be any value
-            of the schema, for TFRecord also ``bytes``, which are a record as they are. Columns of
+            of the schema, for TFRecord also ``bytes``, which are a record as they are. For TFRecord,
+            a dict of the dicts ``context`` and ``feature_lists`` is a ``SequenceExample``. Columns of
             your own become a batch by ``atds.Batch(columns)``.
         schema: For Avro the schema, as JSON text or as the value that ``json.loads`` returns; if it
             is None, it is that of the first row or batch. For TFRecord the kind of each key, of
-            ``int64``, ``float32`` and ``bytes``; if it is None, the first row that has a key gives
-            its kind. For BTable the labels; if it is None, the keys of the first row.
+            ``int64``, ``float32`` and ``bytes``, for a ``SequenceExample`` in ``context`` and
+            ``feature_lists`` as in a row; if it is None, the first row that has a key gives its
+            kind. For BTable the labels; if it is None, the keys of the first row.
         format: ``avro``, ``tfrecord`` or ``btable``; None for what the name says.
         codec: For Avro ``null``, ``deflate``, ``snappy``, ``zstandard``, ``bzip2`` or ``xz``; None for
             ``null``. For the other formats the compression of the whole file: ``none``, for TFRecord
@@ -277,7 +279,7 @@ def _write_tfrecord(
     first = source.first()
     if isinstance(first, Batch):
         _check_flat(first, source.lists)
-    writer = _native.RowWriter.tfrecord(path, _kinds(schema), codec, level)
+    writer = _native.RowWriter.tfrecord(path, *_kinds(schema), codec, level)
     return _written(writer, source.rows(source.lists, flat=True))
 
 
@@ -322,17 +324,36 @@ def _ending(path: str | os.PathLike[str]) -> str:
     return os.path.splitext(re.sub(r"-\d+-of-\d+$", "", os.fspath(path)))[1]
 
 
-def _kinds(schema: Any) -> list[tuple[str, str]] | None:
+#: The names of the kinds of keys; None if the first row that has a key gives its kind.
+_Kinds = list[tuple[str, str]] | None
+
+
+def _kinds(schema: Any) -> tuple[_Kinds, _Kinds]:
+    """The kinds of the keys of an ``Example`` or a context, and those of feature lists."""
     if schema is None:
-        return None
+        return None, None
     if not isinstance(schema, Mapping):
         raise SchemaError(
             "the schema of a TFRecord file is a dict of the kind of each key, such as "
             f"{{'age': 'int64'}}, not {schema!r}"
         )
+    parts = ("context", "feature_lists")
+    if not any(isinstance(schema.get(part), Mapping) for part in parts):
+        return _kinds_of_keys(schema), []
+    for part, keys in schema.items():
+        if part not in parts or not isinstance(keys, Mapping):
+            raise SchemaError(
+                "the schema of a SequenceExample has the kinds of keys in 'context' and in "
+                f"'feature_lists', each a dict, not {part!r}: {keys!r}"
+            )
+    context, lists = (_kinds_of_keys(schema.get(part, {})) for part in parts)
+    return context, lists
+
+
+def _kinds_of_keys(keys: Mapping[Any, Any]) -> list[tuple[str, str]]:
     kinds = []
-    for key, kind in schema.items():
-        if not isinstance(key, str) or kind not in _KINDS:
+    for key, kind in keys.items():
+        if not isinstance(key, str) or not isinstance(kind, str) or kind not in _KINDS:
             raise SchemaError(
                 f"the kind of the key {key!r} must be 'int64', 'float32' or 'bytes', not {kind!r}"
             )

@@ -149,9 +149,9 @@ def test_the_kind_of_a_key_is_that_of_its_first_row(tmp_path: Path) -> None:
         (
             [{"x": 3}, {"x": 1.5}],
             None,
-            "row 1, field x: float32 values, but earlier rows have int64",
+            "row 1, field x: float32 values, but earlier values of the key are int64",
         ),
-        ([{"x": "a"}, {"x": 1}], None, "int64 values, but earlier rows have bytes"),
+        ([{"x": "a"}, {"x": 1}], None, "int64 values, but earlier values of the key are bytes"),
         ([{"x": "a"}], {"x": "int64"}, "bytes values, but the schema has int64"),
         ([{"y": 1}], {"x": "int64"}, "field y: the schema does not have the key"),
         ([{"x": 2**63}], None, "beyond int64"),
@@ -166,6 +166,24 @@ def test_the_kind_of_a_key_is_that_of_its_first_row(tmp_path: Path) -> None:
         ([{"x": "\ud800"}], None, "surrogates"),
         ([{5: 1}], None, r"a key is text, not 5 \(int\)"),
         ([5], None, "row 0: a row is a dict of keys and values, or bytes"),
+        ([{"context": {"x": 1}, "y": 1}], None, "field y: a SequenceExample has nothing but"),
+        ([{"context": {}, "feature_lists": [1]}], None, "field feature_lists: a part of a Seq"),
+        ([{"feature_lists": {"x": 5}}], None, "field feature_lists.x: a feature list is a list"),
+        ([{"feature_lists": {"x": "ab"}}], None, "a feature list is a list of steps"),
+        ([{"feature_lists": {"x": [[1], ["a"]]}}], None, r"feature_lists.x\[1\]: bytes values"),
+        ([{"feature_lists": {"x": [1, None]}}], None, r"x\[1\]: a key has ints, floats, bytes"),
+        ([{"feature_lists": {"x": [[], []]}}], None, "no step has values, so that none tells"),
+        (
+            [{"feature_lists": {"x": np.ma.array([1, 2], mask=[0, 1])}}],
+            None,
+            "field feature_lists.x: an Example has no masked items",
+        ),
+        ([{"feature_lists": {"x": [1]}}], {"x": "int64"}, "lists.x: the schema does not have"),
+        (
+            [{"context": {"x": 1}}],
+            {"feature_lists": {"x": "int64"}},
+            "field context.x: the schema does not have the key",
+        ),
     ],
 )
 def test_what_does_not_fit(tmp_path: Path, rows: Any, schema: Any, said: str) -> None:
@@ -182,6 +200,12 @@ def test_what_does_not_fit(tmp_path: Path, rows: Any, schema: Any, said: str) ->
         ({"metadata": {}}, atds.OptionError, "metadata is no option of tfrecord"),
         ({"schema": {"x": "double"}}, atds.SchemaError, "the kind of the key 'x'"),
         ({"schema": ["x"]}, atds.SchemaError, "a dict of the kind of each key"),
+        ({"schema": {"x": {}}}, atds.SchemaError, "the kind of the key 'x'"),
+        (
+            {"schema": {"context": {}, "x": "int64"}},
+            atds.SchemaError,
+            "in 'context' and in 'feature_lists', each a dict, not 'x': 'int64'",
+        ),
     ],
 )
 def test_options(tmp_path: Path, given: dict[str, Any], error: Any, said: str) -> None:

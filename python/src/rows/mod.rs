@@ -64,17 +64,18 @@ impl RowWriter {
         Ok(Self::new(path, Writing::Avro(Box::new(file), rows)))
     }
 
-    /// A writer of TFRecord. `kinds` has the names of the kinds of keys; if it is `None`, the first row that
-    /// has a key gives its kind.
+    /// A writer of TFRecord. `kinds` has the names of the kinds of keys, `kinds_of_lists` those of feature
+    /// lists; if it is `None`, the first row that has a key gives its kind.
     #[staticmethod]
     fn tfrecord(
         py: Python<'_>,
         path: PathBuf,
         kinds: Option<Vec<(String, String)>>,
+        kinds_of_lists: Option<Vec<(String, String)>>,
         compression: &str,
         level: u32,
     ) -> PyResult<Self> {
-        let rows = ExampleRows::new(py, kinds)?;
+        let rows = ExampleRows::new(py, kinds, kinds_of_lists)?;
         let compression = match compression {
             "none" => Compression::None,
             "gzip" => Compression::Gzip,

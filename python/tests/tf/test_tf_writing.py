@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import atds
@@ -73,3 +74,63 @@ def test_parse_example_takes_a_batch(tmp_path: Path) -> None:
     assert parsed["id"].numpy().tolist() == list(range(10))
     assert parsed["emb"].numpy().tolist() == [[n / 2, n / 4] for n in range(10)]
     assert parsed["tags"].to_list() == [[b"t"] * (n % 3) for n in range(10)]
+
+
+def sequence(rng: random.Random) -> dict[str, Any]:
+    steps = rng.randrange(1, 5)
+    return {
+        "context": {"id": rng.randrange(1000), "label": [rng.choice("ab")] * rng.randrange(3)},
+        "feature_lists": {
+            "tokens": [
+                [rng.randrange(-9, 9) for _ in range(rng.randrange(3))] for _ in range(steps)
+            ],
+            "emb": np.array([[rng.random(), 1] for _ in range(steps)], np.float32),
+            "words": [rng.choice(["one", b"two"]) for _ in range(steps)],
+            # An int beside floats, and a step without values.
+            "x": [1, [], 0.5, [2, 3]][:steps],
+        },
+    }
+
+
+@pytest.mark.parametrize("with_schema", [False, True])
+def test_sequences(tmp_path: Path, with_schema: bool) -> None:
+    rng = random.Random(7)
+    rows = [
+        # It tells the kind of each key.
+        {"context": {"label": "a"}, "feature_lists": {"tokens": [1], "x": np.array([0.5])}},
+        *(sequence(rng) for _ in range(40)),
+        {"context": {"id": 5}},
+        {"feature_lists": {"tokens": []}},
+    ]
+    kinds = {
+        "context": {"id": "int64", "label": "bytes"},
+        "feature_lists": {"tokens": "int64", "emb": "float32", "words": "bytes", "x": "float32"},
+    }
+    path = str(tmp_path / "a.tfrecord")
+    assert atds.write(path, rows, kinds if with_schema else None) == len(rows)
+    context, lists, lengths = tf.io.parse_sequence_example(
+        [record.numpy() for record in tf.data.TFRecordDataset(path)],
+        {
+            "id": tf.io.FixedLenFeature([], tf.int64, -1),
+            "label": tf.io.RaggedFeature(tf.string),
+        },
+        {
+            "tokens": tf.io.RaggedFeature(tf.int64),
+            "emb": tf.io.FixedLenSequenceFeature([2], tf.float32, allow_missing=True),
+            "words": tf.io.RaggedFeature(tf.string),
+            "x": tf.io.RaggedFeature(tf.float32),
+        },
+    )
+    for number, row in enumerate(rows):
+        given = row.get("context", {})
+        assert context["id"][number] == given.get("id", -1)
+        labels = given.get("label", [])
+        assert context["label"][number].numpy().tolist() == [label.encode() for label in labels]
+        given = row.get("feature_lists", {})
+        assert lengths["emb"][number] == len(given.get("emb", []))
+        emb = lists["emb"][number][: lengths["emb"][number]]
+        assert emb.numpy().tolist() == np.asarray(given.get("emb", np.zeros((0, 2)))).tolist()
+        for key in ("tokens", "words", "x"):
+            steps = [step if isinstance(step, list) else [step] for step in given.get(key, [])]
+            steps = [[v.encode() if isinstance(v, str) else v for v in step] for step in steps]
+            assert lists[key][number].to_list() == steps

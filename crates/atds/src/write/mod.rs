@@ -33,7 +33,7 @@ pub use tfrecord::TfRecordFile;
 
 #[cfg(feature = "tfrecord")]
 #[doc(inline)]
-pub use atds_tfrecord::{Compression, ExampleEncoder};
+pub use atds_tfrecord::{Compression, Example, ExampleEncoder, FeatureValues};
 #[doc(inline)]
 pub use avro_decode::{Value, ValueError};
 

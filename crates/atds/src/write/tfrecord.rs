@@ -13,8 +13,8 @@ use crate::files::local_path;
 use crate::limits::FILE_BUFFER;
 use crate::new_file::NewFile;
 
-/// A TFRecord file that is written. An [`ExampleEncoder`](super::ExampleEncoder) makes its records, or they
-/// are any bytes.
+/// A TFRecord file that is written. An [`ExampleEncoder`](super::ExampleEncoder) makes its records, an
+/// [`Example`](super::Example) those of sequences, or they are any bytes.
 #[derive(Debug)]
 pub struct TfRecordFile {
     writer: Writer<BufWriter<File>>,
