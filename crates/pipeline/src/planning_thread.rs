@@ -186,6 +186,7 @@ impl PlanningThread {
         };
         let interleave = flow.options.interleave.filter(|_| self.are_in_turns());
         let turns = interleave.map(|interleave| Turns::new(interleave, order.len()));
+        let of_files = records.clone();
         let (order, records) = match &turns {
             Some(_) => {
                 let of_turns = order.iter().filter_map(|&file| records.get(file));
@@ -234,7 +235,9 @@ impl PlanningThread {
         }
         if let (Some(turns), Some(order)) = (turns, self.in_turns.take()) {
             let part = parts.first().filter(|_| self.resumed.has_file(0));
-            let read = part.map_or(Ok(()), |part| self.read_in_turns(turns, &order, part));
+            let read = part.map_or(Ok(()), |part| {
+                self.read_in_turns(turns, &order, part, &of_files)
+            });
             self.ahead.opened.clear();
             return read;
         }

@@ -25,4 +25,5 @@ mod splits_by_field;
 mod stats;
 mod tolerate;
 mod trace;
+mod turns;
 mod waiting;

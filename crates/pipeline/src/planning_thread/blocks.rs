@@ -48,7 +48,7 @@ pub(super) struct File {
     pub(super) next_block: u64,
     /// Number of records of the blocks that were framed, of those in the split, and of their bytes.
     pub(super) records: u64,
-    members: u64,
+    pub(super) members: u64,
     block_bytes: u64,
     /// The end of the file, once it was pushed.
     end: Option<u64>,

@@ -25,6 +25,8 @@ struct Seated {
     done: usize,
     /// Number of blocks whose damage was noted before the iteration went on.
     noted: usize,
+    /// Number of its records when they were counted, if they were.
+    counted: Option<u64>,
     block: Option<Current>,
 }
 
@@ -43,12 +45,14 @@ impl PlanningThread {
         self.flow.options.interleave.is_some() && !self.flow.options.shuffle_runs
     }
 
-    /// Reads the files of an epoch in turns, as far as they are in `part`.
+    /// Reads the files of an epoch in turns, as far as they are in `part`. `counted` has the number of records of
+    /// each file, if they were counted.
     pub(super) fn read_in_turns(
         &mut self,
         mut turns: Turns,
         order: &[usize],
         part: &FilePart,
+        counted: &[u64],
     ) -> Result<(), Stop> {
         let mut framing = Framing::new(0, part);
         let mut files: Vec<Option<Seated>> = order.iter().map(|_| None).collect();
@@ -57,7 +61,8 @@ impl PlanningThread {
         {
             let number = order[turn.file];
             let file = &mut files[turn.file];
-            let given = self.take_turn(number, file, &mut framing, turn.records);
+            let counted = counted.get(number).copied();
+            let given = self.take_turn((number, counted), file, &mut framing, turn.records);
             match given.map_err(|stop| stop.in_file(&self.files.location(number)))? {
                 0 => {
                     files[turn.file] = None;
@@ -66,20 +71,25 @@ impl PlanningThread {
                 records => turns.give(records),
             }
         }
+        // Where a part ends, files may be in the middle of blocks, which would stay in the window.
+        let blocks = files.into_iter().flatten().filter_map(|file| file.block);
+        for held in blocks.filter_map(|block| block.held) {
+            self.planner.let_go(&held);
+        }
         Ok(())
     }
 
     /// Has at most `most` records of a file have their turn. Their number; 0 at the end of the file.
     fn take_turn(
         &mut self,
-        number: usize,
+        of: (usize, Option<u64>),
         seated: &mut Option<Seated>,
         framing: &mut Framing<'_>,
         most: u64,
     ) -> Result<u64, Stop> {
         let file = match seated {
             Some(file) => file,
-            none => none.insert(self.seat(number, framing.part)?),
+            none => none.insert(self.seat(of, framing.part)?),
         };
         let records = self.records_left(file, framing)?.min(most);
         if records > 0 {
@@ -88,13 +98,30 @@ impl PlanningThread {
         Ok(records)
     }
 
-    fn seat(&mut self, number: usize, part: &FilePart) -> Result<Seated, Stop> {
+    /// A file that gets its first turn. An error if it has other records than were counted: those of other files
+    /// would have other places.
+    fn seat(
+        &mut self,
+        (number, counted): (usize, Option<u64>),
+        part: &FilePart,
+    ) -> Result<Seated, Stop> {
         let counts = match part.is_whole() && self.resumed.given == 0 {
             true => None,
             false => Some(self.block_records(number)?),
         };
+        if let Some(counts) = &counts
+            && let Err(changed) = check_counted(counted, sum(counts))
+        {
+            match self.list(number, |_| ()) {
+                Ok(()) => return Err(changed),
+                Err(Stop::Cancelled) => return Err(Stop::Cancelled),
+                // The counts end before damage, which is found where it is read.
+                Err(Stop::Failed(_)) => {}
+            }
+        }
         Ok(Seated {
             number,
+            counted,
             counts,
             framed: 0,
             done: 0,
@@ -152,6 +179,7 @@ impl PlanningThread {
         self.planner.note_skipped(&mut opened.skipped);
         let Some(framed) = framed? else {
             self.note_trailing(file.number, opened.blocks.trailing_bytes());
+            check_counted(file.counted, opened.members)?;
             return Ok(false);
         };
         file.done += 1;
@@ -239,7 +267,6 @@ impl PlanningThread {
             file.framed += 1;
             let found = framed.as_ref().map(|framed| framed.members.count());
             if found != counts.get(at).copied() {
-                let sum = |counts: &[u64]| counts.iter().copied().fold(0, u64::saturating_add);
                 let found = sum(&counts[..at.min(counts.len())]).saturating_add(found.unwrap_or(0));
                 let counted = sum(&counts);
                 return Err(Error::new(ErrorKind::RecordsChanged { counted, found }).into());
@@ -312,4 +339,18 @@ impl PlanningThread {
         }
         Ok(())
     }
+}
+
+/// An error if a file has another number of records than were counted.
+fn check_counted(counted: Option<u64>, found: u64) -> Result<(), Stop> {
+    match counted {
+        Some(counted) if counted != found => {
+            Err(Error::new(ErrorKind::RecordsChanged { counted, found }).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn sum(counts: &[u64]) -> u64 {
+    counts.iter().copied().fold(0, u64::saturating_add)
 }
