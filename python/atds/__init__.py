@@ -1,4 +1,4 @@
-"""Avro files to shuffled batches of training tensors, in one fused pass.
+"""Avro, TFRecord and BTable files to shuffled batches of training tensors, in one fused pass.
 
 >>> import atds
 >>> dataset = atds.Dataset("clicks/*.avro", batch_size=64)
