@@ -25,13 +25,7 @@ impl Output {
                 let at = step.as_ref().map_or(&[][..], |list| list.message);
                 return Err(Fault::new(kind, at));
             }
-            let segment = self.segment(rows);
-            let before = segment.values.bytes_from(0).len();
-            if let Some(list) = &step {
-                self.append(list, n, room, &mut segment.values)?;
-            }
-            let added = segment.values.bytes_from(0).len() - before;
-            room = room.saturating_sub(added + size_of::<i64>());
+            self.append_step(step.as_ref(), n, &mut room, rows)?;
             if is_ragged {
                 for column in [Some(self.column), self.mask].into_iter().flatten() {
                     end_list(rows.columns()[column].segment().expect(SLOTS), 1, n);
@@ -72,13 +66,8 @@ impl Output {
             let places = if layout == Layout::Coo { 3 } else { 0 };
             let needed = n.saturating_mul(places * size_of::<i64>());
             room = room.checked_sub(needed).ok_or_else(|| no_room(needed))?;
+            self.append_step(step.as_ref(), n, &mut room, rows)?;
             let segment = self.segment(rows);
-            let before = segment.values.bytes_from(0).len();
-            if let Some(list) = &step {
-                self.append(list, n, room, &mut segment.values)?;
-            }
-            let added = segment.values.bytes_from(0).len() - before;
-            room = room.saturating_sub(added + size_of::<i64>());
             if layout == Layout::Coo {
                 let indices = segment.indices.append(3 * n);
                 for (j, place) in (0..).zip(indices.as_chunks_mut().0) {
@@ -96,6 +85,24 @@ impl Output {
         } else {
             end_list(segment, 0, count);
         }
+        Ok(())
+    }
+
+    /// Appends the `n` values of a step, and takes the bytes of the step off the room.
+    fn append_step(
+        &self,
+        step: Option<&List<'_>>,
+        n: usize,
+        room: &mut usize,
+        rows: &mut RowSlots<'_>,
+    ) -> Result<(), Fault> {
+        let values = &mut self.segment(rows).values;
+        let before = values.bytes_from(0).len();
+        if let Some(list) = step {
+            self.append(list, n, *room, values)?;
+        }
+        let added = values.bytes_from(0).len() - before;
+        *room = room.saturating_sub(added + size_of::<i64>());
         Ok(())
     }
 }
