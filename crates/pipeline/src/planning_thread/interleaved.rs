@@ -1,7 +1,10 @@
 //! Files that take turns. To slices, layers and positions, an epoch of them is one file, whose blocks are what a
 //! block gives to a turn.
 
+use std::io;
 use std::sync::Arc;
+
+use atds_format::Location;
 
 use super::PlanningThread;
 use super::blocks::File;
@@ -91,10 +94,11 @@ impl PlanningThread {
             Some(file) => file,
             none => none.insert(self.seat(of, framing.part)?),
         };
-        let records = self.records_left(file, framing)?.min(most);
-        if records > 0 {
-            self.read_turn(file, framing, records)?;
-        }
+        let Some(block) = self.block_of_turn(file, framing)? else {
+            return Ok(0);
+        };
+        let records = (block.records - block.given).min(most);
+        self.read_turn(file, block, framing, records)?;
         Ok(records)
     }
 
@@ -130,16 +134,20 @@ impl PlanningThread {
         })
     }
 
-    /// Number of records of the block at hand that had no turn; of the next one, if they all had. 0 at the end of
-    /// the file.
-    fn records_left(&mut self, file: &mut Seated, framing: &Framing<'_>) -> Result<u64, Stop> {
+    /// Takes the block at hand, of which records had no turn, or else the next one with records. `None` at the
+    /// end of the file.
+    fn block_of_turn(
+        &mut self,
+        file: &mut Seated,
+        framing: &Framing<'_>,
+    ) -> Result<Option<Current>, Stop> {
         loop {
-            if let Some(block) = &file.block {
-                return Ok(block.records - block.given);
+            if let Some(block) = file.block.take() {
+                return Ok(Some(block));
             }
             let Some(counts) = &file.counts else {
                 if !self.next_read(file)? {
-                    return Ok(0);
+                    return Ok(None);
                 }
                 continue;
             };
@@ -152,7 +160,7 @@ impl PlanningThread {
                     if !is_before && framing.records >= from {
                         self.frame_to(file, None)?;
                     }
-                    return Ok(0);
+                    return Ok(None);
                 }
                 Some(&0) => file.done += 1,
                 Some(&records) => {
@@ -190,51 +198,44 @@ impl PlanningThread {
             self.finish_awaited(&mut opened)?;
         }
         if records > 0 {
+            let held = opened.last_shared.take();
             file.block = Some(Current {
                 records,
                 given: 0,
-                held: opened.last_shared.take(),
+                held: Some(held.ok_or_else(|| not_held(&opened.location))?),
             });
         }
         self.ahead.opened.push_back(opened);
         Ok(true)
     }
 
-    /// Has `records` records of a file's block have their turn: those that are read are planned.
+    /// Has `records` records of a file's block have their turn: those that are read are planned. The block is the
+    /// file's again if others of its records are left.
     fn read_turn(
         &mut self,
         file: &mut Seated,
+        mut block: Current,
         framing: &mut Framing<'_>,
         records: u64,
     ) -> Result<(), Stop> {
         let found = framing.add(records);
         let wanted = self.resumed.unread(found.at, records, found.records)?;
-        let wanted = wanted.filter(|wanted| !wanted.records.is_empty());
-        if wanted.is_some()
-            && file
-                .block
-                .as_ref()
-                .is_some_and(|block| block.held.is_none())
-        {
-            let held = self.frame_to(file, Some(file.done))?;
-            if let Some(block) = &mut file.block {
-                block.held = held;
-            }
-        }
-        let Some(block) = &mut file.block else {
-            return Ok(());
-        };
-        let first = block.given;
-        block.given += records;
-        if let (Some(mut wanted), Some(held)) = (wanted, &block.held) {
-            wanted.records.move_by(first);
+        if let Some(mut wanted) = wanted.filter(|wanted| !wanted.records.is_empty()) {
+            let held = match block.held.take() {
+                Some(held) => held,
+                None => self.hold_block(file)?,
+            };
+            wanted.records.move_by(block.given);
             self.planner.push(held.clone(), wanted);
+            block.held = Some(held);
         }
-        if block.given == block.records {
-            if let Some(held) = block.held.take() {
+        block.given += records;
+        if block.given < block.records {
+            file.block = Some(block);
+        } else {
+            if let Some(held) = block.held {
                 self.planner.let_go(&held);
             }
-            file.block = None;
             // Of files that are read whole, it was counted as it was framed.
             file.done += usize::from(file.counts.is_some());
         }
@@ -245,6 +246,13 @@ impl PlanningThread {
             true => Err(Stop::Cancelled),
             false => Ok(()),
         }
+    }
+
+    /// Frames a file that was counted up to the block whose turn it is, which this reads and keeps in the window.
+    fn hold_block(&mut self, file: &mut Seated) -> Result<Arc<Block>, Stop> {
+        let number = file.done;
+        let held = self.frame_to(file, Some(number))?;
+        held.ok_or_else(|| not_held(&self.files.location(file.number)))
     }
 
     /// Frames a file that was counted up to block `number`, and reads this; or up to its end. An error if the
@@ -353,4 +361,12 @@ fn check_counted(counted: Option<u64>, found: u64) -> Result<(), Stop> {
 
 fn sum(counts: &[u64]) -> u64 {
     counts.iter().copied().fold(0, u64::saturating_add)
+}
+
+/// A block with records to take turns is not kept in the window, which only a mistake of the pipeline explains:
+/// its records would be passed over.
+#[cold]
+fn not_held(location: &Location) -> Stop {
+    let text = "a block whose records take turns was not kept: please report this";
+    Error::io(io::Error::other(text), location).into()
 }
