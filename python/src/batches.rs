@@ -16,7 +16,7 @@ use crate::fork::InProcess;
 use crate::logging::forward_logs;
 use crate::states::read_state;
 use crate::stats::StatsHandle;
-use crate::waiting::{PATIENCE, SLICE, check_signals, drop_aside, interruptible};
+use crate::waiting::{PATIENCE, SLICE, check_signals, counting, drop_aside};
 
 const WHAT: &str = "this iterator";
 
@@ -130,12 +130,12 @@ impl Batches {
         if let (true, Some(seed)) = (self.any_seed, state.seed()) {
             dataset = dataset.with_seed(seed);
         }
-        let resuming = move || {
+        let resuming = move |dataset: &atds::Dataset| {
             let rest = dataset.rest(&state)?;
             let batches = rest.epochs_after(state.batches, state.epoch..state.until);
             Ok((rest, batches))
         };
-        let (dataset, resumed) = interruptible(py, resuming)?.or_raise(py)?;
+        let (dataset, resumed) = counting(py, &dataset, resuming)?;
         let (handle, until) = (resumed.stats_handle(), resumed.until());
         let batches = self.batches.get(py, WHAT)?;
         // All at once for other threads, which take batches meanwhile.

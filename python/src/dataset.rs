@@ -19,7 +19,7 @@ use crate::options;
 use crate::schemas::FileSchemas;
 use crate::shares::{self, World};
 use crate::states::{read_state, state_at};
-use crate::waiting::interruptible;
+use crate::waiting::{counting, interruptible};
 
 const WHAT: &str = "this data set";
 
@@ -125,8 +125,8 @@ impl Dataset {
     ) -> PyResult<(Dataset, (u64, u64, u64))> {
         let state = read_state(py, state)?;
         let found = (state.epoch, state.batches, state.until);
-        let dataset = self.dataset.get(py, WHAT)?.clone();
-        let rest = interruptible(py, move || dataset.rest(&state))?.or_raise(py)?;
+        let dataset = self.dataset.get(py, WHAT)?;
+        let rest = counting(py, dataset, move |dataset| dataset.rest(&state))?;
         Ok((self.with(rest), found))
     }
 
@@ -160,9 +160,13 @@ impl Dataset {
 
     /// Number of records of each file.
     fn file_records(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
-        let dataset = self.dataset.get(py, WHAT)?.clone();
-        let counts = interruptible(py, move || dataset.file_records())?.or_raise(py)?;
+        let counts = counting(py, self.dataset.get(py, WHAT)?, atds::Dataset::file_records)?;
         Ok(counts.to_vec())
+    }
+
+    /// Whether the numbers of records are known without counting.
+    fn is_counted(&self, py: Python<'_>) -> PyResult<bool> {
+        counting(py, self.dataset.get(py, WHAT)?, atds::Dataset::is_counted)
     }
 
     /// The slice that reads the records from `start` to `end` of an epoch, and draws as worker
@@ -213,8 +217,7 @@ impl Dataset {
 
     /// Number of records of all files.
     fn num_records(&self, py: Python<'_>) -> PyResult<u64> {
-        let dataset = self.dataset.get(py, WHAT)?.clone();
-        interruptible(py, move || dataset.num_records())?.or_raise(py)
+        counting(py, self.dataset.get(py, WHAT)?, atds::Dataset::num_records)
     }
 
     /// The columns: name, dtype, kind, shape, layout.

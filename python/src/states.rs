@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt};
 
 use crate::errors::{OrRaise, state_error};
-use crate::waiting::interruptible;
+use crate::waiting::counting;
 
 /// The state at an epoch, after a number of its batches, of an iteration up to another epoch.
 pub(crate) fn state_at<'py>(
@@ -18,13 +18,13 @@ pub(crate) fn state_at<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let mut position = Position::default();
     (position.epoch, position.batches) = (epoch, batches);
-    let state = if dataset.is_framed() {
-        dataset.state_at(position, until)
+    let mut state = if dataset.is_framed() {
+        dataset.state_at(position, until).or_raise(py)?
     } else {
-        let dataset = dataset.clone();
-        interruptible(py, move || dataset.state_at(position, until))?
+        counting(py, dataset, move |dataset| {
+            dataset.state_at(position, until)
+        })?
     };
-    let mut state = state.or_raise(py)?;
     (state.skipped.records, state.skipped.bytes) = (records, bytes);
     to_dict(py, &state)
 }

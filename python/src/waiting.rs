@@ -1,13 +1,16 @@
 //! Waits without the interpreter's lock, in slices, so that signals are handled.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
+use atds::{Dataset, Error};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-use crate::errors::thread_error;
+use crate::errors::{OrRaise, thread_error};
 use crate::logging::forward_logs;
 
 /// The maximum wait before signals are checked, short enough to be unnoticeable.
@@ -58,4 +61,17 @@ pub(crate) fn interruptible<T: Send + 'static>(
             }
         }
     }
+}
+
+/// As [`interruptible`], for `work` that counts the records of a data set: a signal ends it, too.
+pub(crate) fn counting<T: Send + 'static>(
+    py: Python<'_>,
+    dataset: &Dataset,
+    work: impl FnOnce(&Dataset) -> Result<T, Error> + Send + 'static,
+) -> PyResult<T> {
+    let cancelled = Arc::new(AtomicBool::new(false));
+    let dataset = dataset.cancelled_by(cancelled.clone());
+    let counted = interruptible(py, move || work(&dataset));
+    let counted = counted.inspect_err(|_| cancelled.store(true, Relaxed));
+    counted?.or_raise(py)
 }

@@ -1,5 +1,7 @@
 //! The options of a dataset.
 
+mod checks;
+
 use std::fmt;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -9,7 +11,7 @@ use std::time::Duration;
 use atds_features::Feature;
 use atds_pipeline::Options;
 use avro_decode::{Inferred, OutOfBounds, PlanOptions, Sampled, Schema};
-use tensor_batch::{BatchSpec, ColumnSpec, DType, Layout};
+use tensor_batch::Layout;
 
 use crate::avro::records::RecordOptions;
 use crate::avro::schema::FileSchemas;
@@ -19,13 +21,9 @@ use crate::files::Files;
 use crate::formats::{FileFormat, two_formats};
 use crate::index::FileIndex;
 use crate::interface::Interface;
-use crate::interleave::check_turns;
-use crate::iteration::no_shuffling;
-use crate::limits::{
-    DEFAULT_INFER_SAMPLE, DEFAULT_PREFETCH, MAX_PREFETCH, MAX_THREADS, default_memory_limit,
-};
+use crate::limits::{DEFAULT_INFER_SAMPLE, DEFAULT_PREFETCH, default_memory_limit};
 use crate::shares::ShardBy;
-use crate::source::{Mappings, OnceInputs};
+use crate::source::Mappings;
 use crate::split::Split;
 use crate::state::{Reader, hashes_of, names_of};
 use crate::stats::Trace;
@@ -410,41 +408,10 @@ impl DatasetBuilder {
         if self.run.on_error == OnError::SkipFile {
             return self.without_damaged_files();
         }
-        let is_fraction = |max| match max {
-            MaxSkipped::Fraction(part) => (0.0..=1.0).contains(&part),
-            MaxSkipped::Records(_) => true,
-        };
-        let is_right = self.run.skips.max.is_none_or(is_fraction);
-        Error::check(
-            is_right,
-            "max_skipped",
-            "a number of records, or a part from 0 to 1",
-        )?;
         self.run.pipeline.skip_damage = self.run.on_error == OnError::SkipBlock;
         let keeps_rows = self.run.pipeline.skip_damage && self.run.pipeline.drop_remainder;
         self.run.pipeline.mask = keeps_rows.then(|| self.run.mask.clone());
-        let pipeline = &self.run.pipeline;
-        Error::check(pipeline.batch_size > 0, "batch_size", "above 0")?;
-        let is_apart = pipeline.shuffle_files || pipeline.shuffle_blocks;
-        let is_right = !(pipeline.shuffle_runs && is_apart);
-        let must =
-            "\"none\" beside `shuffle_files` and `shuffle_blocks`, whose orders it would replace";
-        Error::check(is_right, "shuffle", must)?;
-        check_turns(pipeline)?;
-        self.run.reading.check()?;
-        Error::check(
-            pipeline.prefetch <= MAX_PREFETCH,
-            "prefetch",
-            "at most 1024",
-        )?;
-        let threads = match self.run.threads {
-            Threads::Fixed(threads) | Threads::UpTo(threads) => threads,
-            Threads::Auto => 1,
-        };
-        let is_right = (1..=MAX_THREADS).contains(&threads);
-        Error::check(is_right, "threads", "from 1 to 1024, or automatic")?;
-        let is_empty = self.features.as_ref().is_some_and(Vec::is_empty);
-        Error::check(!is_empty, "features", "at least one, or not given")?;
+        self.check_options()?;
         let files = self.files.look_up()?;
         let inputs = self.files.inputs().clone();
         self.check_once(&inputs)?;
@@ -465,7 +432,7 @@ impl DatasetBuilder {
         let format = self.files.format_of(&files)?;
         let chosen = format.choose(&self, &files, &inputs);
         let chosen = chosen.map_err(|error| two_formats(error, format, &files, &inputs))?;
-        let spec = with_own_columns(&chosen.spec, &self.run.pipeline)?;
+        let spec = checks::with_own_columns(&chosen.spec, &self.run.pipeline)?;
         let memory_limit = self.run.pipeline.memory_limit;
         let split = self.split.as_deref().map(Split::print);
         let print = chosen.options_print.with_split(split);
@@ -491,20 +458,10 @@ impl DatasetBuilder {
             layers: Default::default(),
             skipped_files: Arc::default(),
             skipped_before: Default::default(),
+            cancelled: None,
             file_names: hashes_of(&names, has_root),
             index: Arc::new(index),
         }))
-    }
-
-    /// An error if blocks are shuffled and a file that was opened is packed as a whole.
-    pub(crate) fn check_packed(&self, inputs: &OnceInputs) -> Result<(), Error> {
-        let reason = no_shuffling(&self.run.pipeline);
-        match reason.zip(inputs.packed.first()) {
-            Some((reason, (path, packing))) => {
-                Err(Error::new(ErrorKind::Packed { packing, reason }).in_file(&path))
-            }
-            None => Ok(()),
-        }
     }
 
     /// The data set of the files without any damage: all are read for this, in the order in which they were
@@ -565,38 +522,4 @@ impl DatasetBuilder {
             .format_of(&files)?
             .infer(self, &files, self.files.inputs())
     }
-
-    /// An error if the options need to read an input twice that can be read only once.
-    fn check_once(&self, inputs: &OnceInputs) -> Result<(), Error> {
-        let run = &self.run;
-        let reason = if run.epochs > 1 {
-            "set `epochs` to 1"
-        } else if run.pipeline.shuffle_runs {
-            "leave `shuffle=\"blocks\"` out"
-        } else if run.pipeline.shuffle_blocks {
-            "leave `shuffle_blocks` out"
-        } else if run.mmap {
-            "leave `mmap` out"
-        } else if self.split.is_some() {
-            "leave `split` out, which tells records by the names of their files"
-        } else {
-            return Ok(());
-        };
-        inputs.refuse(reason)
-    }
-}
-
-/// The columns of the features, and those of the pipeline: the places of records, the mask.
-fn with_own_columns(spec: &BatchSpec, pipeline: &Options) -> Result<BatchSpec, Error> {
-    let places = |name| ("provenance", ColumnSpec::dense(name, &[2], DType::Int64));
-    let mask = |name| ("mask", ColumnSpec::dense(name, &[], DType::Bool));
-    let own = pipeline.provenance.iter().map(places);
-    let mut spec = spec.clone();
-    for (option, column) in own.chain(pipeline.mask.iter().map(mask)) {
-        let mut columns = spec.columns().to_vec();
-        columns.push(column);
-        let must = "a name that no other column has";
-        spec = BatchSpec::new(columns).map_err(|_| Error::option(option, must))?;
-    }
-    Ok(spec)
 }

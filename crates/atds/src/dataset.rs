@@ -6,6 +6,7 @@ use std::fmt;
 use std::mem;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use atds_format::Format;
@@ -27,7 +28,7 @@ use crate::state::{
     StateMismatch, sum,
 };
 use crate::tolerate::FaultLog;
-use crate::{Batches, Error};
+use crate::{Batches, Error, ErrorKind};
 
 /// A data set: Avro files, read as batches.
 ///
@@ -91,6 +92,8 @@ pub(crate) struct Settings {
     pub(crate) skipped_files: Arc<[Skipped]>,
     /// The epoch in which a state was taken, and what damage had cost of it.
     pub(crate) skipped_before: (u64, SkippedCounts),
+    /// The flag that cancels counting.
+    pub(crate) cancelled: Option<Arc<AtomicBool>>,
 }
 
 /// The options of an iteration.
@@ -189,6 +192,26 @@ impl Dataset {
         Ok(self.file_prints(true, true)?.file_records().collect())
     }
 
+    /// Whether the numbers of records are known without counting: they were counted before, or an
+    /// [index](crate::DatasetBuilder::index) has every file as it is now.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn is_counted(&self) -> Result<bool, Error> {
+        let settings = &*self.settings;
+        let prints = lock(&settings.file_prints).clone();
+        let is_counted = prints.is_some_and(|prints| prints.are_counted());
+        if is_counted || settings.run.pipeline.slice.is_some() {
+            return Ok(true);
+        }
+        for path in self.files() {
+            if settings.index.counts(path)?.is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Number of records that the readers of a [merged](State::merge) state have left to all that go on
     /// together; `None` if this is not the [rest](Self::rest) of an epoch.
     pub fn records_left(&self) -> Option<u64> {
@@ -215,6 +238,15 @@ impl Dataset {
         let mut settings = Settings::clone(&self.settings);
         settings.options_print = other.settings.options_print.clone();
         settings.file_prints = other.settings.file_prints.clone();
+        Dataset::new(settings)
+    }
+
+    /// The same data set with a flag that cancels counting: soon after it becomes true, or at the end of the
+    /// file whose blocks are being counted, [`file_records`](Self::file_records) and other calls that count
+    /// records fail with [`ErrorKind::Cancelled`]. Iterations end when they are dropped.
+    pub fn cancelled_by(&self, cancelled: Arc<AtomicBool>) -> Dataset {
+        let mut settings = Settings::clone(&self.settings);
+        settings.cancelled = Some(cancelled);
         Dataset::new(settings)
     }
 
@@ -427,7 +459,12 @@ impl Dataset {
         let mut is_logged = false;
         let mut progress = Progress::every(settings.run.pipeline.logged_every);
         let files = self.files().len();
+        let flag = settings.cancelled.as_deref();
+        let is_cancelled = || flag.is_some_and(|cancelled| cancelled.load(Relaxed));
         let look = |file: usize| {
+            if is_cancelled() {
+                return Err(Error::new(ErrorKind::Cancelled));
+            }
             let (path, reading) = (&settings.files[file], &settings.run.reading);
             let format = settings.file_format;
             if !counts {
@@ -458,10 +495,11 @@ impl Dataset {
                 format.count(path, reading)?
             };
             let members = match &settings.run.pipeline.split {
-                None => Ok(found.blocks.clone()),
-                Some(split) => split.count(file, &found.blocks),
+                None => Ok(Some(found.blocks.clone())),
+                Some(split) => split.count(file, &found.blocks, &is_cancelled),
             };
             let members = members.map_err(|error| Error::from(error).in_file(path))?;
+            let members = members.ok_or_else(|| Error::new(ErrorKind::Cancelled))?;
             let Counts { marker, blocks } = found;
             Ok((marker, Some(BlockCounts { blocks, members })))
         };

@@ -15,6 +15,9 @@ use twox_hash::XxHash3_64;
 use crate::tuning::MAX_SPLIT_BLOCK_RECORDS;
 use crate::{Error, ErrorKind};
 
+/// Number of records that are counted before it is asked whether to go on: a tenth of a millisecond.
+const COUNTED_AT_ONCE: u64 = 1 << 16;
+
 /// The records of a data set that are in one of several splits.
 ///
 /// A record is in the split if the hash of its place is among [`hashes`](Self::hashes): XXH3, of 64 bits and
@@ -72,32 +75,61 @@ impl Split {
     }
 
     /// The number of records of each block of file `file` that are in the split. `blocks` has the number of
-    /// all records of each block, in file order.
+    /// all records of each block, in file order. `None` if `is_cancelled` says so meanwhile: a false number
+    /// takes as long as a true one.
     ///
     /// # Errors
     /// A block that has too many records to be split by record.
-    pub fn count(&self, file: usize, blocks: &[u64]) -> Result<Arc<[u64]>, Error> {
-        let mut first_record = 0_u64;
-        let counts = blocks.iter().map(|&records| {
-            let first = first_record;
-            first_record = first.saturating_add(records);
-            if self.by_block {
-                return Ok(if self.has(file, first) { records } else { 0 });
-            }
-            self.check_records(records)?;
-            let members = match self.stored(file, first, records)? {
-                Some(stored) => stored.iter().filter(|&&hash| self.has_hash(hash)).count(),
-                None => (0..records).filter(|at| self.has(file, first + at)).count(),
-            };
-            Ok(members as u64)
-        });
-        let counts = (0..).zip(counts).map(|(block, count)| {
-            count.map_err(|mut error: Error| {
+    pub fn count(
+        &self,
+        file: usize,
+        blocks: &[u64],
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> Result<Option<Arc<[u64]>>, Error> {
+        let (mut counts, mut first) = (Vec::with_capacity(blocks.len()), 0_u64);
+        for (block, &records) in (0..).zip(blocks) {
+            let counted = self.count_block(file, first, records, is_cancelled);
+            let counted = counted.map_err(|mut error| {
                 error.place.block = Some(block);
                 error
-            })
-        });
-        counts.collect()
+            });
+            let Some(count) = counted? else {
+                return Ok(None);
+            };
+            counts.push(count);
+            first = first.saturating_add(records);
+        }
+        Ok(Some(counts.into()))
+    }
+
+    fn count_block(
+        &self,
+        file: usize,
+        first: u64,
+        records: u64,
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> Result<Option<u64>, Error> {
+        if self.by_block {
+            return Ok(Some(if self.has(file, first) { records } else { 0 }));
+        }
+        self.check_records(records)?;
+        if is_cancelled() {
+            return Ok(None);
+        }
+        if let Some(stored) = self.stored(file, first, records)? {
+            let members = stored.iter().filter(|&&hash| self.has_hash(hash));
+            return Ok(Some(members.count() as u64));
+        }
+        let mut members = 0;
+        for start in (0..records).step_by(COUNTED_AT_ONCE as usize) {
+            if is_cancelled() {
+                return Ok(None);
+            }
+            let part = start..records.min(start + COUNTED_AT_ONCE);
+            let is_member = |at: &u64| self.has(file, first.saturating_add(*at));
+            members += part.filter(is_member).count() as u64;
+        }
+        Ok(Some(members))
     }
 
     fn has_hash(&self, hash: u64) -> bool {
@@ -309,6 +341,8 @@ impl Iterator for Runs<'_> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a panic is a failure")]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
     fn split(hashes: Range<u128>, by_block: bool) -> Split {
@@ -365,12 +399,16 @@ mod tests {
                 .collect();
             let blocks = [100, 1, 0, 64, 1_000];
             let mut first_record = 0;
-            let counts = |file| splits.iter().map(move |split| split.count(file, &blocks));
+            let counts = |file| {
+                splits
+                    .iter()
+                    .map(move |split| split.count(file, &blocks, &|| false))
+            };
             for (number, records) in blocks.into_iter().enumerate() {
                 let mut seen = vec![0; records as usize];
                 for (split, counts) in splits.iter().zip(counts(1)) {
                     let members = split.members(1, first_record, records).unwrap();
-                    assert_eq!(members.count(), counts.unwrap()[number]);
+                    assert_eq!(members.count(), counts.unwrap().unwrap()[number]);
                     let runs = members.runs(0, members.count());
                     runs.flatten().for_each(|record| seen[record as usize] += 1);
                 }
@@ -384,9 +422,24 @@ mod tests {
     fn a_block_with_a_false_count_is_no_endless_loop() {
         let all = split(0..1 << 64, false);
         let many = MAX_SPLIT_BLOCK_RECORDS + 1;
-        assert!(all.count(0, &[many]).is_err());
+        assert!(all.count(0, &[many], &|| false).is_err());
         assert!(all.members(0, 0, many).is_err());
         let by_block = split(0..1 << 64, true);
-        assert_eq!(*by_block.count(0, &[u64::MAX, 5]).unwrap(), [u64::MAX, 5]);
+        let counted = by_block.count(0, &[u64::MAX, 5], &|| false).unwrap();
+        assert_eq!(*counted.unwrap(), [u64::MAX, 5]);
+    }
+
+    #[test]
+    fn a_false_count_can_be_cancelled() {
+        let all = split(0..1 << 64, false);
+        let calls = Cell::new(0);
+        let is_cancelled = || {
+            calls.set(calls.get() + 1);
+            calls.get() == 5
+        };
+        // All of them would take minutes.
+        let blocks = [MAX_SPLIT_BLOCK_RECORDS; 1_000];
+        assert_eq!(all.count(0, &blocks, &is_cancelled).unwrap(), None);
+        assert_eq!(calls.get(), 5);
     }
 }

@@ -1,8 +1,11 @@
 //! Splits of damaged files, and the names that decide what is in a split.
 
-use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+use std::{fs, thread};
 
-use atds::{Codec, Dataset, DatasetBuilder, OnError, Shuffle, Split, SplitBy, Threads};
+use atds::{Codec, Dataset, DatasetBuilder, ErrorKind, OnError, Shuffle, Split, SplitBy, Threads};
 
 use crate::common::{Folder, SCHEMA, container, read, read_all, rows_file};
 
@@ -114,6 +117,23 @@ fn a_false_count_is_left_out() {
     assert_eq!(split(folder.rows(10)), (0..100).collect::<Vec<_>>());
     let shuffled = folder.rows(10).shuffle(Shuffle::Blocks);
     assert_eq!(split(shuffled), (0..100).collect::<Vec<_>>());
+}
+
+/// To count the records of a split takes as long as false counts say, unless it is cancelled.
+#[test]
+fn counting_can_be_cancelled() {
+    let folder = Folder::new();
+    let blocks = vec![(1 << 28, vec![0; 10]); 1_000];
+    folder.write("0.avro", &container(SCHEMA, Codec::Null, blocks));
+    let split = Split::new("x", [("x", 0.5), ("y", 0.5)]);
+    let dataset = folder.rows(10).split(split).build().unwrap();
+    let cancelled = Arc::new(AtomicBool::new(false));
+    let counted = dataset.cancelled_by(cancelled.clone());
+    let counting = thread::spawn(move || counted.file_records());
+    thread::sleep(Duration::from_millis(20));
+    cancelled.store(true, Relaxed);
+    let error = counting.join().unwrap().unwrap_err();
+    assert!(matches!(error.kind, ErrorKind::Cancelled), "{error}");
 }
 
 /// A file's name below the root is what it was given as, however the root is spelled.
