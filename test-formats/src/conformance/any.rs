@@ -19,14 +19,17 @@ pub(super) fn any_options(suite: &Suite<'_>) -> Result<(), String> {
     for seed in 0..CASES {
         let mut random = Random(seed);
         let written = any_files(&mut random);
-        let (options, epochs) = options(&mut random, &written);
+        let (mut options, epochs) = options(&mut random, &written);
+        options.files = own_files(&mut random, &options, written.len());
         let files = any_source(suite, &written, &options, &mut random);
         let outcome = suite.run(&files, &options, 0..epochs)?;
         let of = format!("case {seed}: {options:?}");
         ensure!(outcome.error.is_none(), "{:?}: {of}", outcome.error);
 
+        let is_own = |file: &usize| options.files.as_ref().is_none_or(|own| own.contains(file));
+        let own = (0..written.len()).filter(is_own);
         let whole = in_turns(
-            &written.iter().map(|file| file.concat()).collect::<Vec<_>>(),
+            &own.map(|file| written[file].concat()).collect::<Vec<_>>(),
             &options,
         );
         let part = match &options.slice {
@@ -162,6 +165,13 @@ pub(super) fn options(random: &mut Random, written: &[FileRows]) -> (Options, u6
     (options, random.below(3) as u64)
 }
 
+/// Now and then some of the files, as a reader has them that shares whole files with others.
+fn own_files(random: &mut Random, options: &Options, files: usize) -> Option<Arc<[usize]>> {
+    let is_shared = options.slice.is_none() && random.below(3) == 0;
+    let readers = 1 + random.below(3);
+    is_shared.then(|| (random.below(readers)..files).step_by(readers).collect())
+}
+
 /// The files, in any source in which they can be read with the options.
 pub(super) fn any_source(
     suite: &Suite<'_>,
@@ -220,7 +230,7 @@ impl Random {
         (self.0 >> 33) as usize % n
     }
 
-    fn one_of<T: Copy, const N: usize>(&mut self, of: [T; N]) -> T {
+    pub(super) fn one_of<T: Copy, const N: usize>(&mut self, of: [T; N]) -> T {
         of[self.below(N)]
     }
 }

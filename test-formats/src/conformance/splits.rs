@@ -1,9 +1,10 @@
 //! Splits: which records are read, by a hash of their places.
 
+use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use atds_pipeline::{Options, Slice, Split};
+use atds_pipeline::{Options, Slice, Split, StoredHashes};
 
 use super::any::{Random, any_files, any_source, in_turns, options};
 use super::slices::parts;
@@ -53,9 +54,31 @@ pub(super) fn three_splits(random: &mut Random, files: usize) -> [Arc<Split>; 3]
     let all = 1_u128 << 64;
     let mut ends = [0, 0].map(|_| all / 100 * random.below(100) as u128);
     ends.sort_unstable();
-    let by_block = random.below(2) == 0;
-    [0..ends[0], ends[0]..ends[1], ends[1]..all]
-        .map(|hashes| Arc::new(split_of(hashes, by_block, files)))
+    let (by_block, by_field) = random.one_of([(true, false), (false, false), (false, true)]);
+    [0..ends[0], ends[0]..ends[1], ends[1]..all].map(|hashes| {
+        let mut split = split_of(hashes, by_block, files);
+        if by_field {
+            split.stored = Some(Arc::new(FieldHashes));
+        }
+        Arc::new(split)
+    })
+}
+
+/// The hashes of a field that each seven records in turn have in common.
+#[derive(Debug)]
+struct FieldHashes;
+
+impl FieldHashes {
+    fn hash(file: usize, record: u64) -> u64 {
+        Split::hash(file as u64, record / 7)
+    }
+}
+
+impl StoredHashes for FieldHashes {
+    fn read(&self, file: usize, first: u64, records: u64) -> io::Result<Vec<u64>> {
+        let records = first..first + records;
+        Ok(records.map(|record| Self::hash(file, record)).collect())
+    }
 }
 
 /// A split of files that are named as in [`name`].
@@ -72,12 +95,16 @@ pub(super) fn split_of(hashes: Range<u128>, by_block: bool, files: usize) -> Spl
 /// The rows of each file that are in a split, and the number of records in blocks that have some.
 fn members(suite: &Suite<'_>, written: &[FileRows], split: &Split) -> (Vec<Vec<Row>>, u64) {
     let (mut members, mut in_blocks) = (Vec::new(), 0);
-    for (file, &key) in written.iter().zip(&*split.file_keys) {
+    for (number, (file, &key)) in written.iter().zip(&*split.file_keys).enumerate() {
         let (mut rows, mut first) = (Vec::new(), 0);
         for block in suite.format.framed(file) {
             let is_in = |record: &u64| {
                 let place = if split.by_block { first } else { *record };
-                split.hashes.contains(&u128::from(Split::hash(key, place)))
+                let hash = match split.stored {
+                    Some(_) => FieldHashes::hash(number, *record),
+                    None => Split::hash(key, place),
+                };
+                split.hashes.contains(&u128::from(hash))
             };
             let before = rows.len();
             let records = (first..).zip(&block);
