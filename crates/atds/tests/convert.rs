@@ -2,106 +2,22 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "common/convert.rs"]
+mod common;
 #[path = "../../tfrecord/tests/common/twin.rs"]
 mod twin;
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use apache_avro::types::Value as Apache;
-use atds::avro::Schema;
-use atds::convert::{ConvertError, ConvertOptions, Converted, LossKind, convert, convert_with};
-use atds::records::Records;
-use atds::{Error, ErrorKind};
+use atds::convert::{ConvertError, ConvertOptions, LossKind, convert};
 use atds_generate::{GenerateOptions, Preset, generate};
-use atds_tfrecord::{Example, FeatureValues};
-use avro_block::{Codec, Writer, WriterOptions};
+use atds_tfrecord::FeatureValues;
 use avro_decode::Value;
-use avro_decode::encode::{EncodeOptions, encode};
+use common::{all, avro, example, fault, no_place, tfrecord, with, write};
 use prost::Message;
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
-
-/// An Avro file of these values.
-fn avro(dir: &Path, name: &str, schema: &Json, values: &[Value]) -> PathBuf {
-    let text = schema.to_string();
-    let schema = Schema::parse(&text).unwrap();
-    let mut options = WriterOptions::with_codec(Codec::Null);
-    options.block_bytes = 64;
-    let mut writer = Writer::new(Vec::new(), &text, options).unwrap();
-    for value in values {
-        let mut bytes = Vec::new();
-        encode(
-            &schema,
-            schema.root(),
-            value,
-            &mut bytes,
-            &EncodeOptions::default(),
-        )
-        .unwrap();
-        writer.append(&bytes).unwrap();
-    }
-    write(dir, name, writer.finish().unwrap())
-}
-
-fn write(dir: &Path, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
-    let path = dir.join(name);
-    fs::write(&path, bytes).unwrap();
-    path
-}
-
-fn tfrecord(dir: &Path, name: &str, examples: &[Example]) -> PathBuf {
-    let mut writer = atds_tfrecord::Writer::new(Vec::new());
-    for example in examples {
-        let mut record = Vec::new();
-        example.encode(&mut record);
-        writer.write(&record).unwrap();
-    }
-    write(dir, name, writer.finish().unwrap())
-}
-
-fn example(features: &[(&str, FeatureValues)]) -> Example {
-    let mut example = Example::default();
-    let features = features.iter();
-    example.features = features
-        .map(|(key, values)| ((*key).to_owned(), values.clone()))
-        .collect();
-    example
-}
-
-fn all(path: impl AsRef<Path>) -> Vec<Json> {
-    Records::open(path).unwrap().map(Result::unwrap).collect()
-}
-
-fn with(
-    input: &Path,
-    output: &Path,
-    set: impl FnOnce(&mut ConvertOptions),
-) -> Result<Converted, Error> {
-    let mut options = ConvertOptions::default();
-    set(&mut options);
-    convert_with(input, output, &options, |_| ())
-}
-
-/// The kind of a conversion's error, its record and its field.
-#[track_caller]
-fn fault(result: Result<Converted, Error>) -> (ConvertError, Option<u64>, Option<String>) {
-    let error = result.unwrap_err();
-    match error.kind {
-        ErrorKind::Convert(kind) => (*kind, error.place.record, error.place.field),
-        _ => panic!("{error}"),
-    }
-}
-
-#[track_caller]
-fn no_place(result: Result<Converted, Error>) -> (LossKind, u64, String) {
-    match fault(result) {
-        (ConvertError::NoPlace { kind, .. }, record, field) => {
-            (kind, record.unwrap(), field.unwrap())
-        }
-        other => panic!("{other:?}"),
-    }
-}
 
 fn scalars() -> (Json, Vec<Value>) {
     let symbols = json!({"type": "enum", "name": "E", "symbols": ["A", "B"]});

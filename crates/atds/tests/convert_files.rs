@@ -3,40 +3,29 @@
 #![allow(clippy::unwrap_used)]
 #![cfg(all(feature = "btable", feature = "tfrecord"))]
 
+#[path = "common/convert.rs"]
+mod common;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use atds::convert::{ConvertError, ConvertOptions, Converted, LossKind, convert_with};
-use atds::write::{AvroFile, AvroOptions, Value};
-use atds::{Error, ErrorKind};
-use serde_json::{Value as Json, json};
+use atds::ErrorKind;
+use atds::convert::{ConvertError, ConvertOptions, LossKind};
+use atds::write::Value;
+use common::{avro, with};
+use serde_json::json;
 use tempfile::TempDir;
-
-fn avro(dir: &Path, schema: &Json, values: &[Value]) -> PathBuf {
-    let path = dir.join("a.avro");
-    let mut file = AvroFile::create(&path, &schema.to_string(), &AvroOptions::default()).unwrap();
-    for value in values {
-        file.write(value).unwrap();
-    }
-    file.finish().unwrap();
-    path
-}
 
 /// A file of one record with the double `x`.
 fn one(dir: &Path, x: f64) -> PathBuf {
     let schema =
         json!({"type": "record", "name": "R", "fields": [{"name": "x", "type": "double"}]});
-    avro(dir, &schema, &[Value::Record(vec![Value::Double(x)])])
-}
-
-fn with(
-    input: &Path,
-    output: &Path,
-    set: impl FnOnce(&mut ConvertOptions),
-) -> Result<Converted, Error> {
-    let mut options = ConvertOptions::default();
-    set(&mut options);
-    convert_with(input, output, &options, |_| ())
+    avro(
+        dir,
+        "a.avro",
+        &schema,
+        &[Value::Record(vec![Value::Double(x)])],
+    )
 }
 
 #[test]
@@ -80,7 +69,7 @@ fn flattening_is_bounded() {
         let fields = json!([{"name": "a", "type": schema}, {"name": "b", "type": next}]);
         schema = json!({"type": "record", "name": format!("R{n}"), "fields": fields});
     }
-    let input = avro(dir.path(), &schema, &[]);
+    let input = avro(dir.path(), "a.avro", &schema, &[]);
     for name in ["a.tfrecord", "a.btable"] {
         let error = with(&input, &dir.path().join(name), |options| {
             (options.flatten, options.allow_loss) = (true, true);
