@@ -109,6 +109,7 @@ def cells(name: str, column: Any, mask: Any, is_list: bool, *, arrays: bool) -> 
         if mask is not None:
             values = _where(values, _plain(mask))
     if isinstance(column, SparseTensor):
+        _check_sorted(name, column)
         starts = np.searchsorted(column.indices[:, 0], np.arange(column.dense_shape[0] + 1))
         return _entries(name, column.indices[:, 1:], values, starts, is_list)
     if isinstance(column, RaggedSparseTensor):
@@ -120,6 +121,32 @@ def cells(name: str, column: Any, mask: Any, is_list: bool, *, arrays: bool) -> 
     if arrays and isinstance(column, np.ndarray) and column.ndim > 1:
         return list(column)
     return _plain(column)
+
+
+def _check_sorted(name: str, column: SparseTensor) -> None:
+    """Checks that the entries of a tensor, which may be the caller's own, are those of its rows, in their
+    order: others would be lost."""
+    rows = np.asarray(column.indices)[:, 0]
+    if len(rows) != len(column.values):
+        raise DataError(
+            f"column '{name}' has {len(rows)} indices, but {len(column.values)} values: give each value "
+            "its index",
+            field=name,
+        )
+    if (np.diff(rows) < 0).any():
+        raise DataError(
+            f"column '{name}' is a SparseTensor whose indices are not sorted by rows: sort indices and "
+            "values, by np.argsort(indices[:, 0], kind='stable')",
+            field=name,
+        )
+    count = int(column.dense_shape[0])
+    if len(rows) and not 0 <= rows[0] <= rows[-1] < count:
+        wrong = int(rows[0] if rows[0] < 0 else rows[-1])
+        raise DataError(
+            f"column '{name}' has an entry of row {wrong}, but {count} rows by its dense_shape: rows are "
+            "numbered from 0",
+            field=name,
+        )
 
 
 def _plain(column: Any) -> list[Any]:

@@ -7,6 +7,7 @@ A ``ValueError`` says why a value cannot be written; the native part adds the ro
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import decimal
 import uuid
@@ -262,9 +263,14 @@ def uuid_base(value: Any, is_fixed: bool) -> str | bytes:
         ValueError: The value is no UUID.
     """
     if isinstance(value, str):
-        value = uuid.UUID(value)
+        # Text without hyphens, or in braces, too.
+        with contextlib.suppress(ValueError):
+            value = uuid.UUID(value)
     if not isinstance(value, uuid.UUID):
-        raise ValueError(f"{value!r} does not fit uuid: give a uuid.UUID or its text")
+        raise ValueError(
+            f"{value!r} does not fit uuid: give a uuid.UUID, or its text, such as "
+            "'12345678-1234-5678-1234-567812345678'"
+        )
     return value.bytes if is_fixed else str(value)
 
 

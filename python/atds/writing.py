@@ -252,14 +252,25 @@ def _metadata(metadata: Mapping[str, str | bytes]) -> list[tuple[str, bytes]]:
             raise OptionError(
                 f"a key of metadata is text that does not begin with 'avro.', not {key!r}"
             )
+        _utf8(f"the key {key!r} of metadata", key)
+    found = []
     for key, value in metadata.items():
         # ``bytes`` of an int would be as many zeros.
         if not isinstance(value, (str, bytes, bytearray, memoryview)):
             raise OptionError(f"metadata[{key!r}] must be text or bytes, not {value!r}")
-    return [
-        (key, value.encode() if isinstance(value, str) else bytes(value))
-        for key, value in metadata.items()
-    ]
+        is_text = isinstance(value, str)
+        found.append((key, _utf8(f"metadata[{key!r}]", value) if is_text else bytes(value)))
+    return found
+
+
+def _utf8(name: str, text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise OptionError(
+            f"{name} has lone surrogates, which UTF-8 does not have: decode the text without "
+            "errors='surrogateescape', or give a value as bytes"
+        ) from None
 
 
 def _write_tfrecord(

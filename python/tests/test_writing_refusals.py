@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -180,6 +181,13 @@ def test_metadata_that_is_no_text_or_bytes(tmp_path: Path, value: Any) -> None:
         atds.write(tmp_path / "a.avro", [{"x": 1}], metadata={"j": "v", "k": value})
 
 
+@pytest.mark.parametrize("metadata", [{"k": "\udcff"}, {"k\udcff": "v"}])
+def test_surrogates_in_metadata(tmp_path: Path, metadata: dict[str, str]) -> None:
+    with pytest.raises(atds.OptionError, match="metadata.* has lone surrogates"):
+        atds.write(tmp_path / "a.avro", [{"x": 1}], metadata=metadata)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_metadata_of_every_class(tmp_path: Path) -> None:
     given: Any = {"s": "ä", "b": b"\xff", "a": bytearray(b"z"), "m": memoryview(b"y")}
     path = tmp_path / "a.avro"
@@ -209,3 +217,51 @@ def test_a_dict_that_changes_while_it_is_written(tmp_path: Path, name: str) -> N
     row |= {"a": Changes(), "b": 2}
     schema: Any = {"type": "map", "values": "long"} if name == "a.avro" else None
     assert atds.write(tmp_path / name, [row], schema) == 1
+
+
+def of_field(type_: Any) -> dict[str, Any]:
+    return {"type": "record", "name": "R", "fields": [{"name": "u", "type": type_}]}
+
+
+TEXT_OF_UUID = {"type": "string", "logicalType": "uuid"}
+
+
+@pytest.mark.parametrize(
+    "value", ["", "one", "12345678-1234-5678-1234-56781234567g", "12345678\u0661", b"one", 5]
+)
+@pytest.mark.parametrize("type_", [TEXT_OF_UUID, ["null", TEXT_OF_UUID]])
+def test_text_that_is_no_uuid(tmp_path: Path, type_: Any, value: Any) -> None:
+    with pytest.raises(atds.DataError, match="row 1, field u: .* does not fit uuid: give a"):
+        atds.write(
+            tmp_path / "a.avro", [{"u": str(uuid.UUID(int=1))}, {"u": value}], of_field(type_)
+        )
+
+
+def test_text_of_uuids(tmp_path: Path) -> None:
+    path = tmp_path / "a.avro"
+    one = uuid.UUID("12345678-abcd-5678-1234-567812345678")
+    given = [one, str(one), str(one).upper(), str(one).encode(), one.hex, f"{{{one}}}", one.urn]
+    atds.write(path, [{"u": value} for value in given], of_field(TEXT_OF_UUID))
+    assert [row["u"] for row in rows_of(path)] == [one] * len(given)
+    # The text is what the specification asks for, also for readers that do not look at it.
+    (batch,) = atds.Dataset(path, len(given), {"u": atds.DenseFeature([], "string")})
+    assert {text.lower() for text in batch["u"].tolist()} == {str(one)}
+
+
+@pytest.mark.parametrize(
+    ("rows", "values", "said"),
+    [
+        ([1, 0], [5, 6], "indices are not sorted by rows: sort indices and values"),
+        ([0, 3], [5, 6], "an entry of row 3, but 3 rows by its dense_shape"),
+        ([-1, 0], [5, 6], "an entry of row -1, but 3 rows"),
+        ([0, 1], [5], "has 2 indices, but 1 values"),
+    ],
+)
+def test_entries_that_would_be_lost(
+    tmp_path: Path, rows: list[int], values: list[int], said: str
+) -> None:
+    indices = np.array([[row, 0] for row in rows])
+    own = atds.Batch({"u": atds.SparseTensor(indices, np.array(values), (3, 2))})
+    schema = of_field({"type": "array", "items": "long"})
+    with pytest.raises(atds.DataError, match=f"column 'u' .*{said}"):
+        atds.write(tmp_path / "a.avro", [own], schema)
