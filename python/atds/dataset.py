@@ -303,7 +303,7 @@ class Dataset:
             batches = native.epochs(first, count, given, any_seed=any_seed)
             self._latest, self._begun_until = batches.stats_handle(), self._epoch
             self._begun = native if is_part else None
-            self._running = [other for other in self._running if _is_running(other)]
+            self._running = [other for other in self._running if states.is_running(other)]
             self._running.append(self._latest)
         return batches
 
@@ -449,7 +449,7 @@ class Dataset:
                 return copy.deepcopy(self._loaded)
             self._follow()
             latest, first, begun = self._latest, self._epoch, self._begun
-            if sum(map(_is_running, self._running)) > 1:
+            if sum(map(states.is_running, self._running)) > 1:
                 raise StateError(
                     "several iterators of this data set are in use, and each is somewhere else: call "
                     "state_dict() of the iterator"
@@ -594,8 +594,3 @@ class Dataset:
         rows += [("next epoch", str(self._epoch)), *more]
         rows += [(name, str(value)) for name, value in not_default(self._config)]
         return dataset_html(title, self._files, rows, self._features)
-
-
-def _is_running(handle: _native.StatsHandle) -> bool:
-    """Whether an iteration of this process may yield more."""
-    return handle.is_here() and handle.is_running()

@@ -87,6 +87,9 @@ class PipelineOptions(LenienceOptions, total=False):
         root: A folder that all files are in, in whatever folders below it. A state or a split then knows
             the files by their paths below it, so that all can be moved together; with None it knows them
             by their names alone, which may be the same in several folders.
+        index: An index of the files' record counts, written by the command ``atds index``, so that this
+            process does not count them for lengths, shards and states; None to count. Files that it
+            lacks, or that have changed since, are counted, with a warning in the log.
         split: The name of the split whose records are read, of ``splits``; None for all records.
             Lengths, shards and states count its records alone. Whether a record is in it depends on
             the path of its file below ``root``, or without that on the file's name, and on its number
@@ -129,6 +132,7 @@ class PipelineOptions(LenienceOptions, total=False):
     sample_records: int
     recursive: bool
     root: str | os.PathLike[str] | None
+    index: str | os.PathLike[str] | None
     split: str | None
     splits: Mapping[str, float] | None
     split_by: str
@@ -170,9 +174,6 @@ class DatasetOptions(PipelineOptions, total=False):
             opens no file of others in an iteration, so that it suits files that are packed as a whole.
             Lengths are counted when they are asked for. Readers beyond the number of files have no
             batches.
-        index: An index of the files' record counts, written by the command ``atds index``, so that this
-            process does not count them for lengths, shards and states; None to count. Files that it
-            lacks, or that have changed since, are counted, with a warning in the log.
     """
 
     drop_remainder: bool
@@ -183,7 +184,6 @@ class DatasetOptions(PipelineOptions, total=False):
     epochs: int
     provenance: str | None
     shard_by: Literal["record", "file"]
-    index: str | os.PathLike[str] | None
 
 
 class Option(NamedTuple):
@@ -204,8 +204,8 @@ OPTIONS: dict[str, Option] = {
     "epochs": Option(1, partial(_options.whole, least=1, most=_options.MAX_EPOCHS)),
     "provenance": Option(None, _options.column),
     "shard_by": Option("record", _options.shard_by),
-    "index": Option(None, _options.path),
     "root": Option(None, _options.path),
+    "index": Option(None, _options.path),
     "split": Option(None, _options.split),
     "splits": Option(None, _options.splits),
     "split_by": Option("record", _options.split_by),

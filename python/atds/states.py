@@ -121,3 +121,8 @@ def give_up(state: Mapping[str, Any], epoch: int, batches: int) -> None:
             epoch,
             state["epoch"],
         )
+
+
+def is_running(handle: _native.StatsHandle) -> bool:
+    """Whether an iteration of this process may yield more."""
+    return handle.is_here() and handle.is_running()

@@ -10,11 +10,17 @@ import numpy as np
 
 from atds import _native
 from atds.batch import Batch
-from atds.errors import FeatureError
+from atds.errors import DataError, FeatureError
 from atds.feature_sets import to_json
 from atds.features import Feature
 from atds.strings import StringArray
 from atds.tensorflow._framework import tf
+
+
+def splits_dtypes(features: Mapping[str, Any]) -> dict[str, Any]:
+    """The dtypes of the row splits of features that say one: those of ``tf.io.RaggedFeature``."""
+    asked = {name: getattr(f, "row_splits_dtype", None) for name, f in features.items()}
+    return {name: tf.as_dtype(dtype) for name, dtype in asked.items() if dtype is not None}
 
 
 class Columns:
@@ -27,16 +33,23 @@ class Columns:
         features: The features.
         mask: The name of the column that says which rows damage has cost; None if there is none.
         format: The format of the files, on which the dimensions of features depend.
+        splits_dtypes: The dtypes of the row splits of features; int64 for others.
 
     Raises:
         FeatureError: Features are invalid, or TensorFlow cannot represent a column.
     """
 
     def __init__(
-        self, features: Mapping[str, Feature], mask: str | None = None, format: str = "avro"
+        self,
+        features: Mapping[str, Feature],
+        mask: str | None = None,
+        format: str = "avro",
+        splits_dtypes: Mapping[str, Any] | None = None,
     ) -> None:
+        dtypes = splits_dtypes or {}
         self._columns = [
-            _Column.of(*column) for column in _native.spec_of_features(to_json(features), format)
+            _Column.of(dtypes.get(column[0], tf.int64), *column)
+            for column in _native.spec_of_features(to_json(features), format)
         ]
         if mask is not None:
             self._columns.append(_Column(mask, tf.bool, "dense", ()))
@@ -78,9 +91,12 @@ class _Column:
     kind: str
     # Without the batch dimension; None for dimensions that vary.
     dims: tuple[int | None, ...]
+    splits_dtype: Any = tf.int64
 
     @classmethod
-    def of(cls, name: str, dtype: str, kind: str, shape: list[int], ragged: bool) -> _Column:
+    def of(
+        cls, splits_dtype: Any, name: str, dtype: str, kind: str, shape: list[int], ragged: bool
+    ) -> _Column:
         if kind == "sparse" and ragged:
             raise FeatureError(
                 f"feature '{name}': TensorFlow has no ragged form of a sparse feature: leave "
@@ -89,7 +105,7 @@ class _Column:
         if kind in ("sparse", "varlen"):
             kind = "ragged" if ragged else "coo"
         dims = tuple(None if dim < 0 else dim for dim in shape)
-        return cls(name, tf.as_dtype(dtype), kind, dims)
+        return cls(name, tf.as_dtype(dtype), kind, dims, splits_dtype)
 
     def flat(self, batch_size: int | None) -> list[Any]:
         rank = len(self.dims)
@@ -98,9 +114,8 @@ class _Column:
         values = tf.TensorSpec([None], self.dtype)
         if self.kind == "flat":
             return [values]
-        integers = [tf.TensorSpec([None], tf.int64)]
         if self.kind == "ragged":
-            return [values, *integers * rank]
+            return [values, *[tf.TensorSpec([None], self.splits_dtype)] * rank]
         indices = tf.TensorSpec([None, rank + 1], tf.int64)
         return [indices, values, tf.TensorSpec([rank + 1], tf.int64)]
 
@@ -111,9 +126,18 @@ class _Column:
             yield np.array(column.dense_shape, np.int64)
         elif self.kind == "ragged":
             yield _array(column.values)
-            yield from column.row_splits
+            yield from map(self._splits, column.row_splits)
         else:
             yield _array(column)
+
+    def _splits(self, splits: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        dtype = self.splits_dtype.as_numpy_dtype
+        if splits[-1] > np.iinfo(dtype).max:
+            raise DataError(
+                f"feature '{self.name}': a batch has {splits[-1]} values, more than row splits of "
+                f"{self.splits_dtype.name} count: ask for row_splits_dtype=tf.int64, or for smaller batches"
+            )
+        return splits.astype(dtype, copy=False)
 
     def tensor(self, parts: Iterator[Any], batch_size: int | None) -> Any:
         first = next(parts)
@@ -136,7 +160,7 @@ class _Column:
             return tf.TensorSpec([None], self.dtype)
         if self.kind == "coo":
             return tf.SparseTensorSpec(shape, self.dtype)
-        return tf.RaggedTensorSpec(shape, self.dtype, len(self.dims), tf.int64)
+        return tf.RaggedTensorSpec(shape, self.dtype, len(self.dims), self.splits_dtype)
 
 
 def _array(values: Any) -> np.ndarray[Any, Any]:

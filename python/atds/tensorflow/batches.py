@@ -17,7 +17,7 @@ from atds.feature_sets import parse_features
 from atds.files import look_up, refuse
 from atds.options import PipelineOptions, checked, spelled_out
 from atds.tensorflow import _arguments
-from atds.tensorflow._columns import Columns
+from atds.tensorflow._columns import Columns, splits_dtypes
 from atds.tensorflow._framework import tf
 from atds.tensorflow._iterations import (
     Arrays,
@@ -35,8 +35,9 @@ class ATDSDataset(Wrapped):
     """A ``tf.data.Dataset`` of batches: dicts of a tensor for each feature, sorted by name.
 
     Dense features are a ``tf.Tensor`` ``[batch, *shape]``, sparse and varlen ones a
-    ``tf.SparseTensor`` of that dense shape; strings are ``tf.string``. An :class:`atds.Dataset`
-    reads the files; its threads prefetch batches.
+    ``tf.SparseTensor`` of that dense shape; strings are ``tf.string``. Ragged ones are a
+    ``tf.RaggedTensor``, whose row splits have the ``row_splits_dtype`` of a ``tf.io.RaggedFeature``, and
+    are int64 for others. An :class:`atds.Dataset` reads the files; its threads prefetch batches.
 
     >>> import tensorflow as tf
     >>> from atds.tensorflow import ATDSDataset, DenseFeature
@@ -53,8 +54,9 @@ class ATDSDataset(Wrapped):
     4
 
     All arguments but ``features`` may be tensors of a graph, as in ``Dataset.interleave``. The
-    cardinality is then unknown. It is also unknown with ``check_files=False``, for pipes, and for
-    files that are packed as a whole by gzip or zstandard.
+    cardinality is then unknown. It is also unknown with ``check_files=False`` and for pipes. For files of
+    other formats than Avro, and for those that are packed as a whole by gzip or zstandard, it is known
+    with an ``index`` of them.
 
     Args:
         filenames: One or several files, patterns or folders, as a ``tf.string`` tensor or a value
@@ -111,7 +113,11 @@ class ATDSDataset(Wrapped):
         mask = _mask(config, always)
         known = [tf.get_static_value(argument) for argument in arguments]
         format = _format(known[0], config)
-        epochs = _Epochs(parse_features(features, lambda: format), config, mask, format)
+        parsed = parse_features(features, lambda: format)
+        if mask in parsed:
+            raise OptionError(f"skip_mask is '{mask}', which is a feature: give another name")
+        columns = Columns(parsed, mask, format, splits_dtypes(features))
+        epochs = _Epochs(parsed, config, columns)
         self._epochs = epochs
         count = epochs.count(known)
         specs = epochs.columns.flat()
@@ -190,12 +196,9 @@ class _Epochs:
         self,
         features: Mapping[str, Any],
         options: dict[str, Any],
-        mask: str | None,
-        format: str,
+        columns: Columns,
     ) -> None:
-        if mask in features:
-            raise OptionError(f"skip_mask is '{mask}', which is a feature: give another name")
-        self.columns = Columns(features, mask, format)
+        self.columns = columns
         self._latest: Dataset | None = None
         self._recursive = options.pop("recursive")
         # The files whose records were counted.
@@ -221,11 +224,12 @@ class _Epochs:
             paths = found.paths()
             if found.read_once():
                 return None
-            skips_files = self._options["on_error"] == "skip_file"
-            if not skips_files and any(map(_is_packed, paths)):
+            # These look at all files, of which some may be left out, or none read to count.
+            looks = self._options["on_error"] == "skip_file" or self._options["index"] is not None
+            if not looks and not all(map(_is_container, paths)):
                 return None
             dataset = self._dataset(paths, *arguments[1:])
-            if skips_files and any(map(_is_packed, dataset.filenames)):
+            if looks and not dataset.counts_quickly():
                 return None
             number = len(dataset)
         except (Error, OSError):
@@ -285,7 +289,7 @@ class _Epochs:
         shuffle_buffer_size: Any,
         num_parallel_calls: Any,
         seed: Any,
-    ) -> Dataset:
+    ) -> _Epoch:
         """The data set of arrays of an epoch."""
         threads = int(num_parallel_calls)
         dataset = _Epoch(
@@ -327,6 +331,10 @@ class _Epoch(Dataset):
     def found(self) -> _Checked:
         return _Checked(self._given, self._files, self._schemas, self._skipped_files)
 
+    def counts_quickly(self) -> bool:
+        """Whether an index has the counts of records, or the heads of blocks."""
+        return self._here.is_counted() or all(map(_is_container, self._files))
+
     def _leave_out_files(self, features: str | None) -> None:
         if self._checked is None:
             super()._leave_out_files(features)
@@ -341,10 +349,11 @@ class _Epoch(Dataset):
         return _native.FileSchemas.of(self._checked.schemas)
 
 
-def _is_packed(path: str) -> bool:
-    """Whether a file is packed as a whole. Counting its records then takes reading all of it."""
+def _is_container(path: str) -> bool:
+    """Whether a file is a container of Avro that is not packed as a whole. To count the records of others
+    takes reading all of them."""
     with open(path, "rb") as file:
-        return file.read(4) != b"Obj\x01"
+        return file.read(4) == b"Obj\x01"
 
 
 def _seed(seed: int | None) -> int:

@@ -17,7 +17,7 @@ from atds.features import Feature
 from atds.messages import MessageDecoder
 from atds.schemas import Schema, schema_text
 from atds.tensorflow import _arguments
-from atds.tensorflow._columns import Columns
+from atds.tensorflow._columns import Columns, splits_dtypes
 from atds.tensorflow._entries import entry
 from atds.tensorflow._framework import tf, unconverted
 from atds.tensorflow.features import VarLenFeatureWithRank
@@ -67,8 +67,8 @@ def parse_avro(
         tf.errors.InvalidArgumentError: Records or features do not fit the schema or each other, or
             the schema is invalid.
     """
-    features = _checked(features)
-    columns, text = _columns(features), to_json(features)
+    given, features = features, _checked(features)
+    columns, text = _columns(features, splits_dtypes(given)), to_json(features)
     with tf.name_scope(name or "ParseAvro"):
         serialized = _vector("serialized", serialized)
         if avro_names is not None:
@@ -118,9 +118,9 @@ class _InvalidFeatureError(tf.errors.InvalidArgumentError, ValueError):
     """An invalid feature, with the error class of TensorFlow's operations."""
 
 
-def _columns(features: Mapping[str, Feature]) -> Columns:
+def _columns(features: Mapping[str, Feature], dtypes: Mapping[str, Any]) -> Columns:
     try:
-        return Columns(features)
+        return Columns(features, splits_dtypes=dtypes)
     except FeatureError as error:
         raise _InvalidFeatureError(None, None, str(error)) from error
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+import atds
+from atds import _native
 from conftest import Write, generate
 from frameworks import need
 
@@ -87,6 +89,37 @@ def test_where_it_is_unknown(clicks: str, tmp_path: Path) -> None:
     read = files.interleave(lambda name: at.ATDSDataset(name, 30, LABEL))
     assert int(read.cardinality()) == unknown
     assert sum(int(tf.shape(batch["s_label"])[0]) for batch in read) == 200
+
+
+def test_an_index_tells_it(clicks: str, tmp_path: Path) -> None:
+    unknown = int(tf.data.UNKNOWN_CARDINALITY)
+    path, index = str(tmp_path / "a.tfrecord"), str(tmp_path / "index")
+    atds.write(path, ({"n": n} for n in range(105)))
+    features = {"n": tf.io.FixedLenFeature([], tf.int64)}
+
+    def dataset(path: str = path, **options: Any) -> Any:
+        return at.ATDSDataset(path, 10, features, **options)
+
+    assert int(dataset().cardinality()) == unknown
+    assert _native.run_command(["atds", "index", path, "-o", index]) == 0
+    counted = dataset(index=index)
+    assert int(counted.cardinality()) == 11
+    for _ in range(2):
+        assert sum(len(batch["n"]) for batch in counted) == 105
+    halves = {"split": "one", "splits": {"one": 0.5, "other": 0.5}}
+    half = dataset(index=index, **halves)
+    assert int(half.cardinality()) == len(list(half)) < 11
+    # A file that the index lacks, or that has changed.
+    other = str(tmp_path / "other.tfrecord")
+    atds.write(other, [{"n": 1}])
+    assert int(dataset(str(tmp_path / "*.tfrecord"), index=index).cardinality()) == unknown
+    # All blocks are looked at for damage.
+    assert int(dataset(index=index, on_error="skip_block").cardinality()) == unknown
+    atds.write(path, ({"n": n} for n in range(50)))
+    assert int(dataset(index=index).cardinality()) == unknown
+    assert len(list(dataset(index=index))) == 5
+    # Of containers the heads of blocks tell it, whatever the index has.
+    assert int(at.ATDSDataset(clicks, 64, LABEL, index=index).cardinality()) == 4
 
 
 def test_faults_come_where_an_iteration_begins(clicks: str, tmp_path: Path, write: Write) -> None:

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from test_tf_examples import CASES, KINDS, row
 
@@ -15,6 +16,7 @@ from frameworks import need
 
 tf = need("tensorflow")
 at = need("atds.tensorflow")
+Columns = need("atds.tensorflow._columns").Columns
 
 F = tf.io
 R = F.RaggedFeature
@@ -24,6 +26,11 @@ ALL: dict[str, Any] = {
     "partitions": {
         "r": R(tf.float32, "pairs", [R.UniformRowLength(1)], row_splits_dtype=tf.int64),
         "ids": R(tf.float32, "pairs", [R.UniformRowLength(2)], row_splits_dtype=tf.int64),
+    },
+    "row splits": {
+        "of the default": R(tf.int64, "ints"),
+        "int32": R(tf.float32, "pairs", [R.UniformRowLength(2)], row_splits_dtype=tf.int32),
+        "int64": R(tf.string, "texts", row_splits_dtype=tf.int64),
     },
 }
 
@@ -46,6 +53,7 @@ def assert_same(ours: Any, theirs: Any, features: dict[str, Any]) -> None:
         for name, tensor in other.items():
             if isinstance(tensor, tf.RaggedTensor):
                 assert one[name].to_list() == tensor.to_list(), name
+                assert one[name].row_splits.dtype == tensor.row_splits.dtype, name
             elif isinstance(tensor, tf.SparseTensor):
                 for part in ("indices", "values", "dense_shape"):
                     parts = (getattr(of, part).numpy().tolist() for of in (one[name], tensor))
@@ -67,7 +75,9 @@ def test_elements_are_those_of_parse_example(files: list[str], case: str, batch_
     for name, spec in theirs.items():
         assert type(ours.element_spec[name]) is type(spec), name
         assert ours.element_spec[name].dtype == spec.dtype, name
-        if not isinstance(spec, tf.RaggedTensorSpec):
+        if isinstance(spec, tf.RaggedTensorSpec):
+            assert ours.element_spec[name].row_splits_dtype == spec.row_splits_dtype, name
+        else:
             # Ours has the sizes of a sparse tensor, too.
             assert ours.element_spec[name].is_compatible_with(spec) or spec.shape.rank == len(
                 ours.element_spec[name].shape
@@ -89,3 +99,17 @@ def test_the_format_is_told_in_three_ways(files: list[str], tmp_path: Path) -> N
 
     names = tf.data.Dataset.from_tensors(files[0])
     assert_same(names.interleave(of_file), records, features)
+
+
+def test_more_values_than_int32_counts() -> None:
+    columns = Columns(
+        {"x": atds.VarLenFeature("int64", layout="ragged")}, splits_dtypes={"x": tf.int32}
+    )
+
+    def batch(count: int) -> Any:
+        # The values do not matter.
+        return {"x": atds.RaggedTensor(np.zeros(1), np.array([0, count]))}
+
+    assert columns.arrays(batch(2**31 - 1))[1].tolist() == [0, 2**31 - 1]
+    with pytest.raises(atds.DataError, match="'x': a batch has 2147483648 values"):
+        columns.arrays(batch(2**31))

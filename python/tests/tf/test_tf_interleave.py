@@ -91,6 +91,33 @@ def test_records_are_those_of_a_tfrecord_dataset(tmp_path: Path) -> None:
     assert numbers(dataset) == expected
 
 
+@pytest.mark.parametrize("suffix", ["avro", "tfrecord", "btable"])
+def test_shards_of_files_take_turns_of_their_own(tmp_path: Path, suffix: str) -> None:
+    """As ``files.shard(count, index).interleave(..)`` has it."""
+    counts = [50, 3, 20, 31, 8, 1, 40]
+    files = written(tmp_path, suffix, counts)
+    features = OF_TABLES if suffix == "btable" else FEATURES
+    found = []
+    for index in range(3):
+        own = tf.data.Dataset.from_tensor_slices(list(enumerate(counts))).shard(3, index)
+        expected = own.interleave(
+            lambda file: tf.data.Dataset.range(tf.cast(file[1], tf.int64)).map(
+                lambda record: tf.cast(file[0], tf.int64) * 1000 + record
+            ),
+            cycle_length=2,
+            block_length=7,
+        )
+        dataset = atds.Dataset(
+            files, 9, features, shard=(index, 3), shard_by="file", interleave=(2, 7)
+        )
+        assert numbers(dataset) == [int(number) for number in expected]
+        assert dataset.num_records == len(numbers(dataset))
+        found += numbers(dataset)
+    assert sorted(found) == sorted(
+        file * 1000 + record for file, count in enumerate(counts) for record in range(count)
+    )
+
+
 def test_a_state_goes_on_in_turns(tmp_path: Path) -> None:
     files = written(tmp_path, "avro", [50, 3, 20, 31])
     for buffer in (0, 20):
