@@ -118,7 +118,8 @@ def test_ctrl_c_ends_the_counting_of_records(pipe: str, clicks: str) -> None:
     tasks, deadline = "/proc/self/task", time.time() + 10
     def counts(task):
         try:
-            return "atds-call" in open(f"{tasks}/{task}/comm").read()
+            with open(f"{tasks}/{task}/comm") as comm:
+                return "atds-call" in comm.read()
         except OSError:
             return False
     while any(map(counts, os.listdir(tasks))) and time.time() < deadline:
