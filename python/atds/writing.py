@@ -258,8 +258,8 @@ def _metadata(metadata: Mapping[str, str | bytes]) -> list[tuple[str, bytes]]:
         # ``bytes`` of an int would be as many zeros.
         if not isinstance(value, (str, bytes, bytearray, memoryview)):
             raise OptionError(f"metadata[{key!r}] must be text or bytes, not {value!r}")
-        is_text = isinstance(value, str)
-        found.append((key, _utf8(f"metadata[{key!r}]", value) if is_text else bytes(value)))
+        name = f"metadata[{key!r}]"
+        found.append((key, _utf8(name, value) if isinstance(value, str) else bytes(value)))
     return found
 
 
