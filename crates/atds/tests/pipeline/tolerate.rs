@@ -15,6 +15,14 @@ fn tolerate(names: &str) -> Tolerate {
     names.parse().unwrap()
 }
 
+/// Reading fails with an error that names an option.
+#[track_caller]
+fn fails_naming(builder: DatasetBuilder, option: &str) {
+    let error = builder.build().unwrap().iter().find_map(Result::err);
+    let text = error.unwrap().to_string();
+    assert!(text.contains(option), "{text}");
+}
+
 /// The records, batches and figures of reading a file. Checks that all ways of reading agree.
 fn read_all(builder: impl Fn() -> DatasetBuilder, rows: usize) -> Vec<atds::stats::Tolerated> {
     let ways: [&dyn Fn(DatasetBuilder) -> DatasetBuilder; 4] = [
@@ -52,18 +60,7 @@ fn bytes_after_the_last_block() {
     ] {
         let path = folder.write("x.avro", &[whole.clone(), tail.clone()].concat());
         let strict = || atds::Dataset::builder(&path, 8);
-        let error = strict()
-            .build()
-            .unwrap()
-            .iter()
-            .find_map(Result::err)
-            .unwrap();
-        assert!(
-            error
-                .to_string()
-                .contains("`tolerate` 'trailing-file-bytes'"),
-            "{error}"
-        );
+        fails_naming(strict(), "`tolerate` 'trailing-file-bytes'");
         let lenient = || strict().tolerate(tolerate("trailing-file-bytes"));
         for figures in read_all(lenient, 20) {
             assert_eq!(figures.trailing_file_bytes, tail.len() as u64);
@@ -100,18 +97,7 @@ fn bytes_left_in_a_block() {
     for codec in [Codec::Null, Codec::Deflate, Codec::Zstandard] {
         let path = folder.write("x.avro", &texts(codec, b"left", b"a"));
         let strict = || atds::Dataset::builder(&path, 3);
-        let error = strict()
-            .build()
-            .unwrap()
-            .iter()
-            .find_map(Result::err)
-            .unwrap();
-        assert!(
-            error
-                .to_string()
-                .contains("`tolerate` 'trailing-block-bytes'"),
-            "{error}"
-        );
+        fails_naming(strict(), "`tolerate` 'trailing-block-bytes'");
         let lenient = || strict().tolerate(tolerate("trailing-block-bytes"));
         for figures in read_all(lenient, 4) {
             assert_eq!(figures.trailing_block_bytes, 4);
@@ -128,16 +114,7 @@ fn checksums_that_are_wrong_or_missing() {
     file[checksum] ^= 1;
     let path = folder.write("x.avro", &file);
     let strict = || atds::Dataset::builder(&path, 3);
-    let error = strict()
-        .build()
-        .unwrap()
-        .iter()
-        .find_map(Result::err)
-        .unwrap();
-    assert!(
-        error.to_string().contains("`tolerate` 'checksum'"),
-        "{error}"
-    );
+    fails_naming(strict(), "`tolerate` 'checksum'");
     for figures in read_all(|| strict().tolerate(tolerate("checksum")), 4) {
         assert_eq!(figures.bad_checksums, 1);
     }
@@ -148,13 +125,7 @@ fn text_that_is_not_utf8() {
     let folder = Folder::new();
     let path = folder.write("x.avro", &texts(Codec::Deflate, b"", b"gr\xfcn"));
     let strict = || atds::Dataset::builder(&path, 3);
-    let error = strict()
-        .build()
-        .unwrap()
-        .iter()
-        .find_map(Result::err)
-        .unwrap();
-    assert!(error.to_string().contains("`tolerate` 'utf8'"), "{error}");
+    fails_naming(strict(), "`tolerate` 'utf8'");
     for figures in read_all(|| strict().tolerate(tolerate("utf8")), 4) {
         assert_eq!(figures.replaced_texts, 1);
     }
@@ -169,8 +140,7 @@ fn limits_are_options_that_the_errors_name() {
     let folder = Folder::new();
     let path = folder.write("x.avro", &rows_file(0..20, 5, Codec::Deflate));
     let small = atds::Dataset::builder(&path, 8).max_block_bytes(10);
-    let error = small.build().unwrap().iter().find_map(Result::err).unwrap();
-    assert!(error.to_string().contains("`max_block_bytes`"), "{error}");
+    fails_naming(small, "`max_block_bytes`");
     for depth in [0, 301] {
         let error = atds::Dataset::builder(&path, 8)
             .max_depth(depth)

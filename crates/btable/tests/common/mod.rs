@@ -101,20 +101,23 @@ pub fn by_framer(file: &[u8], lens: &[usize], block_bytes: usize) -> Told {
     }
 }
 
+/// Opens the file in reads of these lengths: what it has told so far, and its rows unless the header is at fault.
+fn opened<'a>(file: &'a [u8], lens: &[usize]) -> (Told, Option<RowReader<Pieces<'a>>>) {
+    let (mut table, mut error) = (Table::default(), None);
+    let opened = RowReader::with_limits(Pieces::new(file, lens), limits());
+    let rows = opened.map_err(|found| error = Some(found)).ok();
+    if let Some(rows) = &rows {
+        table.labels = rows.labels().to_vec();
+    }
+    (Told { table, error }, rows)
+}
+
 /// Reads the file row by row, in reads of these lengths.
 pub fn by_rows(file: &[u8], lens: &[usize]) -> Told {
-    let mut told = Told {
-        table: Table::default(),
-        error: None,
+    let (mut told, table) = opened(file, lens);
+    let Some(mut table) = table else {
+        return told;
     };
-    let mut table = match RowReader::with_limits(Pieces::new(file, lens), limits()) {
-        Ok(table) => table,
-        Err(error) => {
-            told.error = Some(error);
-            return told;
-        }
-    };
-    told.table.labels = table.labels().to_vec();
     loop {
         match table.next_row() {
             Ok(Some(row)) => {
@@ -141,18 +144,11 @@ pub fn by_rows(file: &[u8], lens: &[usize]) -> Told {
 
 /// Reads the file to CSR, in reads of these lengths, some rows at a time.
 pub fn by_csr(file: &[u8], lens: &[usize], rows: u64) -> Told {
-    let mut told = Told {
-        table: Table::default(),
-        error: None,
+    let (mut told, table) = opened(file, lens);
+    let Some(table) = table else {
+        return told;
     };
-    let mut table = match RowReader::with_limits(Pieces::new(file, lens), limits()) {
-        Ok(table) => table.with_file_bytes(file.len() as u64),
-        Err(error) => {
-            told.error = Some(error);
-            return told;
-        }
-    };
-    told.table.labels = table.labels().to_vec();
+    let mut table = table.with_file_bytes(file.len() as u64);
     let mut csr = Csr::default();
     loop {
         match table.read_csr_rows(&mut csr, rows) {
@@ -171,18 +167,10 @@ pub fn by_csr(file: &[u8], lens: &[usize], rows: u64) -> Told {
 
 /// Reads the file into memory of `size` cells, again and again; a row of more cells ends it.
 pub fn by_fill(file: &[u8], lens: &[usize], size: usize) -> Told {
-    let mut told = Told {
-        table: Table::default(),
-        error: None,
+    let (mut told, table) = opened(file, lens);
+    let Some(mut table) = table else {
+        return told;
     };
-    let mut table = match RowReader::with_limits(Pieces::new(file, lens), limits()) {
-        Ok(table) => table,
-        Err(error) => {
-            told.error = Some(error);
-            return told;
-        }
-    };
-    told.table.labels = table.labels().to_vec();
     let size = size.max(told.table.labels.len());
     let mut csr = Csr::default();
     let (mut indices, mut data) = (vec![-7; size], vec![-7.0; size]);
