@@ -266,6 +266,9 @@ def _write_rows(file: _native.TableWriter, columns: int, rows: Any) -> None:
         _write_each(file, columns, iter(rows))
 
 
+_NO_MASKED = "a table has no masked items: fill them"
+
+
 def _check_columns(there: int, columns: int) -> None:
     if there != columns:
         raise DataError(f"there are {columns} labels, but the rows have {there} columns")
@@ -310,6 +313,8 @@ def _write_frame(file: _native.TableWriter, frame: Any) -> None:
 
 
 def _write_array(file: _native.TableWriter, array: np.ndarray[Any, Any]) -> None:
+    if np.ma.is_masked(array):
+        raise DataError(_NO_MASKED)
     part = max(1, _PART_BYTES // (8 * array.shape[1]) if array.shape[1] else 1)
     if array.dtype == np.float64 and array.flags.c_contiguous:
         # Nothing is copied; a part is long, so that a signal is noticed in time.
@@ -370,6 +375,10 @@ def _write_sequences(
 
 def _numbers(values: list[Any], dimensions: int, row: int) -> np.ndarray[Any, Any]:
     """An array of what should be numbers, of which `row` is the first row."""
+    for number, value in enumerate(values, row):
+        # As an array it would be what is below the mask.
+        if np.ma.is_masked(value):
+            raise DataError(f"row {number}: {_NO_MASKED}", record=number)
     try:
         array = np.asarray(values) if values else np.zeros(0)
     except ValueError as error:

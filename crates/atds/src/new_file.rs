@@ -18,26 +18,35 @@ pub(crate) struct NewFile {
 }
 
 impl NewFile {
-    /// Makes the temporary file of a file that replaces what is there.
+    /// Makes the temporary file of a file that replaces what is there, with its permissions.
     ///
     /// # Errors
     /// The file cannot be made, or what is at `path` is no ordinary file, or a link that leads nowhere.
     pub(crate) fn replacing(path: &Path) -> Result<Self, Error> {
         let io = |error| Error::io(error, path);
         // A link stays, and what it leads to is replaced.
+        let mut kept = None;
         let target = match fs::metadata(path) {
             Ok(there) if there.is_dir() => return Err(io(io::ErrorKind::IsADirectory.into())),
             Ok(there) if !there.is_file() => {
                 return Err(Error::new(ErrorKind::NotReplaced).in_file(path));
             }
-            Ok(_) => fs::canonicalize(path).map_err(io)?,
+            Ok(there) => {
+                kept = Some(there.permissions());
+                fs::canonicalize(path).map_err(io)?
+            }
             Err(_) if fs::symlink_metadata(path).is_ok() => {
                 return Err(Error::new(ErrorKind::NotReplaced).in_file(path));
             }
             Err(_) => path.to_owned(),
         };
+        let temporary = temporary(&target).map_err(io)?;
+        if let Some(kept) = kept {
+            // Who may read a file stays, from before it has a byte. A file system without permissions refuses it.
+            let _ = temporary.as_file().set_permissions(kept);
+        }
         Ok(NewFile {
-            temporary: temporary(&target).map_err(io)?,
+            temporary,
             path: target,
             replaces: true,
         })
@@ -79,9 +88,16 @@ impl NewFile {
     }
 }
 
+/// Characters of a file's name that are in the name of its temporary file: systems allow 255 bytes, and some
+/// are added.
+const NAME_CHARS: usize = 48;
+
 /// A hidden file beside `output`, which is removed if it does not get a name.
 pub(crate) fn temporary(output: &Path) -> io::Result<NamedTempFile> {
+    // The error of a folder that is not there would name the temporary file.
+    fs::metadata(folder(output))?;
     let name = output.file_name().unwrap_or_default().to_string_lossy();
+    let name: String = name.chars().take(NAME_CHARS).collect();
     let prefix = format!(".{name}.");
     let mut builder = tempfile::Builder::new();
     builder.prefix(&prefix).suffix(".tmp");

@@ -183,6 +183,34 @@ fn a_link_stays_and_what_is_no_file_is_not_replaced() {
     assert!(error.to_string().contains("it is a folder"), "{error}");
 }
 
+#[cfg(unix)]
+#[test]
+fn permissions_of_what_is_replaced_stay() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.tfrecord");
+    fs::write(&path, "before").expect("it works");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("it works");
+    let file = TfRecordFile::create(&path).expect("it works");
+    file.finish().expect("it works");
+    let mode = fs::metadata(&path).expect("it works").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn names_may_be_as_long_as_the_system_allows() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("n".repeat(255));
+    let file = TfRecordFile::create(&path).expect("it works");
+    assert_eq!(file.finish().expect("it works"), 0);
+    assert!(path.exists());
+
+    let missing = folder.path().join("no").join("a.tfrecord");
+    let error = TfRecordFile::create(&missing).expect_err("there is no folder");
+    assert!(!error.to_string().contains(".a.tfrecord"), "{error}");
+}
+
 #[test]
 fn a_schema_to_write_is_strict() {
     let folder = tempfile::tempdir().expect("a folder");

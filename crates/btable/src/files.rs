@@ -106,15 +106,20 @@ impl FileWriter {
 /// A new file that is to be at `path`.
 fn new_file(path: &Path) -> io::Result<(File, Option<NewName>)> {
     // A link stays, and what it leads to is replaced.
+    let mut kept = None;
     let path = match fs::metadata(path) {
         Ok(there) if !there.is_file() => return Ok((File::create(path)?, None)),
-        Ok(_) => fs::canonicalize(path)?,
+        Ok(there) => {
+            kept = Some(there.permissions());
+            fs::canonicalize(path)?
+        }
         // A link that leads nowhere stays, too.
         Err(error) if fs::symlink_metadata(path).is_ok() => return Err(error),
         Err(_) => path.to_owned(),
     };
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name: String = name.chars().take(NAME_CHARS).collect();
     let mut tries = 0;
     loop {
         let number = NEXT.fetch_add(1, Relaxed);
@@ -122,13 +127,25 @@ fn new_file(path: &Path) -> io::Result<(File, Option<NewName>)> {
         let temporary = path.with_file_name(temporary);
         tries += 1;
         match File::create_new(&temporary) {
-            Ok(file) => return Ok((file, Some(NewName { temporary, path }))),
+            Ok(file) => {
+                let new = NewName { temporary, path };
+                if let Some(kept) = kept {
+                    // Who may read a file stays, from before it has a byte. A file system without permissions
+                    // refuses it.
+                    let _ = file.set_permissions(kept);
+                }
+                return Ok((file, Some(new)));
+            }
             // A process with this number was killed, and left its file.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && tries < MAX_TRIES => {}
             Err(error) => return Err(error),
         }
     }
 }
+
+/// Characters of a file's name that are in the name of its temporary file: systems allow 255 bytes, and some
+/// are added.
+const NAME_CHARS: usize = 48;
 
 /// Temporary names that are tried, of which files may be left.
 const MAX_TRIES: u32 = 1 << 10;

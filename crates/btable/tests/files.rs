@@ -93,6 +93,10 @@ fn a_new_file_has_its_name_when_it_is_complete() {
     assert!(FileWriter::create(&path, &["\u{1f}"]).is_err());
     assert_eq!(names(), ["a.btable"]);
 
+    let long = folder.path().join("n".repeat(255));
+    FileWriter::create(&long, &["a"]).unwrap().finish().unwrap();
+    fs::remove_file(&long).unwrap();
+
     #[cfg(unix)]
     {
         let link = folder.path().join("link");
@@ -100,6 +104,12 @@ fn a_new_file_has_its_name_when_it_is_complete() {
         FileWriter::create(&link, &["a"]).unwrap().finish().unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read(&path).unwrap().len(), 8 + 2);
+
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        FileWriter::create(&path, &["a"]).unwrap().finish().unwrap();
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
         FileWriter::create("/dev/null", &["a"])
             .unwrap()
             .finish()
