@@ -63,6 +63,7 @@ pub(crate) fn read_with(
         location: &location,
         size: options.size.then_some(file.len() as u64),
         payloads: options.payloads,
+        layout: None,
     };
     let (mut rows, mut errors) = (Vec::new(), Vec::new());
     let mut blocks = match reader.open(&info) {
@@ -125,6 +126,7 @@ pub(crate) fn prepared(
         location: &location,
         size: Some(file.len() as u64),
         payloads: false,
+        layout: None,
     })?;
     let (mut decoder, mut found) = (None::<Arc<dyn Decoder>>, Vec::new());
     loop {

@@ -167,6 +167,7 @@ fn prepared(format: &dyn TestFormat, file: &[u8]) -> (Arc<dyn Decoder>, Vec<Bloc
         location: &location,
         size,
         payloads: false,
+        layout: None,
     };
     let mut blocks = format.format().open(&info).expect("the file is whole");
     let (mut decoder, mut found) = (None, Vec::new());

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::{Blocks, Error, Location};
+use crate::{Blocks, Error, Layout, Location};
 
 /// A format of files, with what is asked for: a value of it reads the files of one data set.
 pub trait Format: Send + Sync + fmt::Debug {
@@ -41,4 +41,7 @@ pub struct FileInfo<'a> {
     /// Whether the payloads of all blocks are read in file order. If not, the pipeline first asks
     /// for a list of the blocks, and then for some of their payloads.
     pub payloads: bool,
+    /// Where the blocks are, if that is known and `payloads` is false. A format may list them by it instead of
+    /// finding them, if it checks in [`Blocks::payload`] that a payload is the block's.
+    pub layout: Option<&'a Layout>,
 }

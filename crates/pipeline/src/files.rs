@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-use atds_format::{ByteSource, Format, Location};
+use atds_format::{ByteSource, Format, Layout, Location};
 
 /// The files of a data set, in the order in which an unshuffled epoch reads them.
 pub trait Files: Send + Sync + fmt::Debug {
@@ -33,6 +33,12 @@ pub trait Files: Send + Sync + fmt::Debug {
     /// is known. An iteration that
     /// goes on after some batches needs them; otherwise it frames the file for them.
     fn block_records(&self, _file: usize) -> Option<Arc<[u64]>> {
+        None
+    }
+
+    /// Where the blocks of file `file` are, if that is known of the file as it is now. Asked for where not all
+    /// payloads are read in file order, and damage is an error.
+    fn layout(&self, _file: usize) -> Option<Layout> {
         None
     }
 

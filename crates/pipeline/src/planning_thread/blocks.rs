@@ -105,10 +105,17 @@ impl PlanningThread {
             stats.mapped_peak = stats.mapped_peak.max(mapped);
         });
         let size = source.size().map_err(failed)?;
+        let payloads = payloads || size.is_none();
+        // Damage that is left out is found where blocks are looked for.
+        let layout = match payloads || self.flow.options.skip_damage {
+            true => None,
+            false => self.files.layout(number),
+        };
         let info = FileInfo {
             location: &location,
             size,
-            payloads: payloads || size.is_none(),
+            payloads,
+            layout: layout.as_ref(),
         };
         let blocks = self.files.format(number).open(&info);
         let blocks = blocks.map_err(|error| Error::of_format(error, &location))?;
