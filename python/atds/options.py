@@ -89,7 +89,8 @@ class PipelineOptions(LenienceOptions, total=False):
             by their names alone, which may be the same in several folders.
         index: An index of the files' record counts, written by the command ``atds index``, so that this
             process does not count them for lengths, shards and states; None to count. Files that it
-            lacks, or that have changed since, are counted, with a warning in the log.
+            lacks, or that have changed since, are counted, with a warning in the log. It also says where
+            blocks begin: a split by block of TFRecord files or BTables reads no other blocks.
         split: The name of the split whose records are read, of ``splits``; None for all records.
             Lengths, shards and states count its records alone. Whether a record is in it depends on
             the path of its file below ``root``, or without that on the file's name, and on its number

@@ -488,6 +488,7 @@ impl Dataset {
                 Counts {
                     marker: format.marker(path)?,
                     blocks: blocks.map_err(|error| settings.error(error))?,
+                    layout: None,
                 }
             } else if let Some(counts) = settings.index.counts(path)? {
                 counts.clone()
@@ -500,7 +501,7 @@ impl Dataset {
             };
             let members = members.map_err(|error| Error::from(error).in_file(path))?;
             let members = members.ok_or_else(|| Error::new(ErrorKind::Cancelled))?;
-            let Counts { marker, blocks } = found;
+            let Counts { marker, blocks, .. } = found;
             Ok((marker, Some(BlockCounts { blocks, members })))
         };
         let looked = Looked {

@@ -20,22 +20,30 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! An index is a text file. Its first line is `atds index 1`. Each other line is of a file: a hash of the
-//! rest of the line, a space, and a JSON object with its path, its size, a hash of its first and last
-//! 4,096 bytes, its sync marker, and the number of records of each block. Paths of files in the folder of
-//! the index, or in folders inside it, are relative to that folder, so that all can be moved together.
+//! An index also says where each block begins. A data set that reads some blocks of a file, such as a
+//! [split by blocks](crate::SplitBy::Block) or a shard, then reads no other bytes, if the time of the file's
+//! last change is the one that it had. With another time the blocks are found as without an index, since other
+//! bytes in the middle may be other blocks.
 //!
-//! With hashes for [splits by a field](IndexOptions::split_by) the first line is `atds index 2`, the object
-//! has the field and a checksum, and after the line come 8 bytes for each record, in little-endian order.
+//! An index is a text file. Its first line is `atds index 3`. Each other line is of a file: a hash of the
+//! rest of the line, a space, and a JSON object with its path, its size, a hash of its first and last
+//! 4,096 bytes, its sync marker, the number of records of each block, the time of its last change in
+//! nanoseconds since 1970, the byte offset of its first block, and the size of each block in bytes. Packed
+//! files have no offset and no sizes, nor have files of more blocks than a line of 16 MiB has room for. Paths
+//! of files in the folder of the index, or in folders inside it, are relative to that folder, so that all can
+//! be moved together.
+//!
+//! With hashes for [splits by a field](IndexOptions::split_by) the object has the field and a checksum, and
+//! after the line come 8 bytes for each record, in little-endian order. Indexes of the versions 1 and 2, which
+//! have counts and hashes, are read, too.
 
-use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use atds_pipeline::StoredHashes;
+use atds_format::Layout;
 use atds_sched::Threads;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
@@ -47,16 +55,20 @@ use crate::limits::{MAX_BLOCK_BYTES, MAX_INDEX_LINE};
 use crate::new_file;
 use crate::side_by_side::in_order;
 use crate::source::{OnceInputs, open_input, read_full};
-use crate::split::SplitFault;
+use crate::state::modified;
 use crate::{Error, ErrorKind, Tolerate};
 
+mod known;
+mod lines;
 mod values;
 
-/// The first line of an index.
-const FIRST_LINE: &str = "atds index 1";
+pub(crate) use self::known::FileIndex;
 
-/// The first line of an index that has hashes of the values of a field.
-const FIRST_LINE_WITH_VALUES: &str = "atds index 2";
+/// The first line of an index of each version, the last one of those that are written.
+const FIRST_LINES: [&str; 3] = ["atds index 1", "atds index 2", "atds index 3"];
+
+/// The first version that says where blocks are.
+const WITH_LAYOUTS: usize = 3;
 
 /// Number of bytes at the start and at the end of a file by which it is recognised.
 const ENDS: usize = 4096;
@@ -123,7 +135,7 @@ pub enum IndexFault {
     NotAnIndex,
     /// The index was written by a later version.
     #[error(
-        "the index has version '{found}', and this library reads versions 1 and 2: write it again"
+        "the index has version '{found}', and this library reads versions 1 to 3: write it again"
     )]
     Version {
         /// The version.
@@ -183,6 +195,14 @@ struct Entry {
     ends: String,
     marker: String,
     blocks: Vec<u64>,
+    /// The time of the last change in nanoseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    time: Option<u64>,
+    /// The byte offset of the first block, and the size of each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    start: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sizes: Option<Vec<u64>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     values: Option<Values>,
     /// The hashes of all records.
@@ -232,11 +252,7 @@ pub fn write_index_with(
     let folder = fs::canonicalize(new_file::folder(to)).map_err(failed)?;
     let temporary = new_file::temporary(to).map_err(failed)?;
     let mut out = BufWriter::new(temporary.as_file());
-    let first_line = match options.split_by {
-        Some(_) => FIRST_LINE_WITH_VALUES,
-        None => FIRST_LINE,
-    };
-    writeln!(out, "{first_line}").map_err(failed)?;
+    writeln!(out, "{}", FIRST_LINES[2]).map_err(failed)?;
     let mut indexed = Indexed::default();
     let count = |path: &PathBuf| {
         if let Some(cancelled) = &options.cancelled
@@ -247,7 +263,7 @@ pub fn write_index_with(
         Entry::new(&local_path(path)?, &folder, options, &reading)
     };
     let add = |entry: Result<Entry, Error>| {
-        let entry = entry?;
+        let mut entry = entry?;
         let line = entry.line().map_err(|fault| {
             let path = folder.join(&entry.path);
             Error::from(fault).in_file(&path)
@@ -272,7 +288,7 @@ pub fn write_index_with(
 fn is_index(path: &Path) -> io::Result<bool> {
     let mut head = [0; 11];
     let read = File::open(path)?.read_exact(&mut head);
-    Ok(read.is_ok() && FIRST_LINE.as_bytes().starts_with(&head))
+    Ok(read.is_ok() && FIRST_LINES[0].as_bytes().starts_with(&head))
 }
 
 impl Entry {
@@ -288,20 +304,28 @@ impl Entry {
             let reason = "an index is of files";
             return Err(Error::new(ErrorKind::ReadOnce { input, reason }).in_file(path));
         }
-        let (size, ends) = size_and_ends(&file).map_err(io)?;
+        let stamp = Stamp::of(&file).map_err(io)?;
         let format = match options.format {
             Some(format) => format,
             None => FileFormat::of_files(&[path.to_owned()], &OnceInputs::default())?,
         };
-        let Counts { marker, blocks } = format.count(path, reading)?;
+        let Counts {
+            marker,
+            blocks,
+            layout,
+        } = format.count(path, reading)?;
+        let changed = || Error::from(IndexFault::Changed).in_file(path);
         let (mut values, mut hashes) = (None, Vec::new());
         if let Some(field) = &options.split_by {
             hashes = values::hash_values(path, format, field, reading)?;
             if hashes.len() as u64 / 8 != sum(&blocks) {
-                return Err(Error::from(IndexFault::Changed).in_file(path));
+                return Err(changed());
             }
             let (field, checksum) = (field.clone(), values::checksum(&hashes));
             values = Some(Values { field, checksum });
+        }
+        if Stamp::of(&file).map_err(io)? != stamp {
+            return Err(changed());
         }
         let found = fs::canonicalize(path).map_err(io)?;
         let found = found.strip_prefix(folder).unwrap_or(&found);
@@ -310,20 +334,28 @@ impl Entry {
                 Some(text) => text.to_owned(),
                 None => return Err(Error::from(IndexFault::Path).in_file(path)),
             },
-            size,
-            ends,
+            size: stamp.size,
+            ends: stamp.ends,
             marker: format!("{:032x}", u128::from_be_bytes(marker)),
             blocks: blocks.to_vec(),
+            time: stamp.time,
+            start: layout.as_ref().map(Layout::start),
+            sizes: layout.map(|layout| layout.sizes().to_vec()),
             values,
             hashes,
         })
     }
 
     /// The line of the index, with its end.
-    fn line(&self) -> Result<String, IndexFault> {
+    fn line(&mut self) -> Result<String, IndexFault> {
         let json = serde_json::to_string(self).map_err(|_| IndexFault::Path)?;
         let line = format!("{} {json}\n", hash(json.as_bytes()));
         if line.len() > MAX_INDEX_LINE {
+            if self.sizes.take().is_some() {
+                // Counts alone are of use, too.
+                self.start = None;
+                return self.line();
+            }
             let blocks = self.blocks.len() as u64;
             return Err(IndexFault::TooManyBlocks { blocks });
         }
@@ -340,15 +372,31 @@ impl Entry {
     }
 }
 
-/// The size of a file, and a hash of its ends.
-fn size_and_ends(file: &File) -> io::Result<(u64, String)> {
-    let size = file.metadata()?.len();
-    let mut ends = [0; 2 * ENDS];
-    let (first, last) = ends.split_at_mut(ENDS);
-    read_full(file, first, 0)?;
-    // The ends of a small file overlap.
-    read_full(file, last, size.saturating_sub(ENDS as u64))?;
-    Ok((size, hash(&ends)))
+/// A file at a time.
+#[derive(Debug, PartialEq, Eq)]
+struct Stamp {
+    size: u64,
+    /// Of its last change, in nanoseconds since 1970; `None` if the system does not say it.
+    time: Option<u64>,
+    /// A hash of its ends.
+    ends: String,
+}
+
+impl Stamp {
+    fn of(file: &File) -> io::Result<Self> {
+        let metadata = file.metadata()?;
+        let size = metadata.len();
+        let mut ends = [0; 2 * ENDS];
+        let (first, last) = ends.split_at_mut(ENDS);
+        read_full(file, first, 0)?;
+        // The ends of a small file overlap.
+        read_full(file, last, size.saturating_sub(ENDS as u64))?;
+        Ok(Stamp {
+            size,
+            time: modified(&metadata).ok(),
+            ends: hash(&ends),
+        })
+    }
 }
 
 fn hash(bytes: &[u8]) -> String {
@@ -357,237 +405,4 @@ fn hash(bytes: &[u8]) -> String {
 
 fn sum(counts: &[u64]) -> u64 {
     counts.iter().copied().fold(0, u64::saturating_add)
-}
-
-/// The entries of an index that are of the files of a data set.
-#[derive(Debug, Default)]
-pub(crate) struct FileIndex {
-    entries: HashMap<PathBuf, KnownFile>,
-    /// The index itself; `None` if there is none.
-    file: Option<Arc<File>>,
-    /// Whether the hashes of values are used, so that a file that has changed is an error.
-    is_split: AtomicBool,
-}
-
-/// A file of a data set, as it was when it was counted.
-#[derive(Debug)]
-struct KnownFile {
-    size: u64,
-    ends: String,
-    counts: Counts,
-    /// The field of the hashes of values, and where in the index they begin.
-    values: Option<(String, u64)>,
-    /// Whether the log was told that the file has changed.
-    is_told: AtomicBool,
-}
-
-impl FileIndex {
-    /// Reads the index at `path`.
-    ///
-    /// # Errors
-    /// The index cannot be read, is none, or is damaged.
-    pub(crate) fn read(path: &Path, files: &[PathBuf]) -> Result<Self, Error> {
-        let mut entries = HashMap::new();
-        let mut paths: HashMap<PathBuf, Vec<&PathBuf>> = HashMap::new();
-        for file in files {
-            // A file that is missing is another's error.
-            let found = fs::canonicalize(file).unwrap_or_else(|_| file.clone());
-            paths.entry(found).or_default().push(file);
-        }
-        let io = |error| Error::io(error, path);
-        let folder = fs::canonicalize(new_file::folder(path)).map_err(io)?;
-        let (file, _) = open_input(path).map_err(io)?;
-        let index = Arc::new(file.try_clone().map_err(io)?);
-        let mut lines = Lines::new(BufReader::new(file));
-        let in_index = |fault: IndexFault| Error::from(fault).in_file(path);
-        match lines.next().map_err(io)? {
-            Some(Ok(line))
-                if [FIRST_LINE, FIRST_LINE_WITH_VALUES]
-                    .iter()
-                    .any(|first| line == format!("{first}\n").as_bytes()) => {}
-            Some(Ok(line)) => {
-                let version = line.strip_prefix(b"atds index ").map(|version| {
-                    String::from_utf8_lossy(&version[..version.len().min(20)])
-                        .trim()
-                        .to_owned()
-                });
-                return Err(in_index(match version {
-                    Some(found) => IndexFault::Version { found },
-                    None => IndexFault::NotAnIndex,
-                }));
-            }
-            Some(Err(_)) | None => return Err(in_index(IndexFault::NotAnIndex)),
-        }
-        let mut number = 1;
-        while let Some(line) = lines.next().map_err(io)? {
-            number += 1;
-            let line = line.map_err(|()| in_index(IndexFault::TooLong { line: number }))?;
-            let damaged = || in_index(IndexFault::Damaged { line: number });
-            let entry = Entry::parse(line).ok_or_else(damaged)?;
-            let values = match entry.values {
-                None => None,
-                Some(Values { field, checksum }) => {
-                    let at = lines.at;
-                    let found = lines.checksum_of(sum(&entry.blocks)).map_err(io)?;
-                    if found.is_none_or(|found| found != checksum) {
-                        return Err(damaged());
-                    }
-                    Some((field, at))
-                }
-            };
-            let Some(files) = paths.get(&folder.join(&entry.path)) else {
-                continue;
-            };
-            let is_marker = entry.marker.len() == 32;
-            let marker = u128::from_str_radix(&entry.marker, 16).ok();
-            let marker = marker.filter(|_| is_marker).ok_or_else(damaged)?;
-            let counts = Counts {
-                marker: marker.to_be_bytes(),
-                blocks: entry.blocks.into(),
-            };
-            for &file in files {
-                let known = KnownFile {
-                    size: entry.size,
-                    ends: entry.ends.clone(),
-                    counts: counts.clone(),
-                    values: values.clone(),
-                    is_told: AtomicBool::new(false),
-                };
-                entries.insert(file.clone(), known);
-            }
-        }
-        let missing = files.iter().find(|file| !entries.contains_key(*file));
-        if let Some(file) = missing {
-            let count = files.iter().filter(|file| !entries.contains_key(*file));
-            log::warn!(
-                "{} of {} files are not in the index {}, and are counted in each process; the first is {}",
-                count.count(),
-                files.len(),
-                path.display(),
-                file.display()
-            );
-        }
-        Ok(FileIndex {
-            entries,
-            file: Some(index),
-            is_split: AtomicBool::new(false),
-        })
-    }
-
-    /// The hashes of the values of `field` of all records of `files`.
-    ///
-    /// # Errors
-    /// The index has them not of each file as it is now.
-    pub(crate) fn hashes(
-        &self,
-        files: &[PathBuf],
-        field: &str,
-    ) -> Result<Arc<dyn StoredHashes>, Error> {
-        let no_index = |why: String| {
-            let field = field.to_owned();
-            Error::from(SplitFault::NoIndex { field, why })
-        };
-        let Some(index) = &self.file else {
-            return Err(no_index("there is no index".to_owned()));
-        };
-        self.is_split.store(true, Relaxed);
-        let found = files.iter().map(|path| {
-            let fault = |why: String| no_index(why).in_file(path);
-            let known = self.entries.get(path);
-            let known = known.ok_or_else(|| fault("the index lacks the file".to_owned()))?;
-            self.counts(path)?;
-            match &known.values {
-                None => Err(fault("the index has counts alone".to_owned())),
-                Some((other, _)) if other != field => {
-                    Err(fault(format!("the index has those of {other:?}")))
-                }
-                Some((_, at)) => Ok((*at, sum(&known.counts.blocks))),
-            }
-        });
-        Ok(Arc::new(values::Hashes {
-            index: index.clone(),
-            files: found.collect::<Result<_, Error>>()?,
-        }))
-    }
-
-    /// The counts of a file, if it is in the index and has not changed since.
-    ///
-    /// # Errors
-    /// The file cannot be read.
-    pub(crate) fn counts(&self, path: &Path) -> Result<Option<&Counts>, Error> {
-        let Some(known) = self.entries.get(path) else {
-            return Ok(None);
-        };
-        let io = |error| Error::io(error, path);
-        let (file, _) = open_input(path).map_err(io)?;
-        let (size, ends) = size_and_ends(&file).map_err(io)?;
-        if (size, &ends) == (known.size, &known.ends) {
-            return Ok(Some(&known.counts));
-        }
-        if self.is_split.load(Relaxed)
-            && let Some((field, _)) = &known.values
-        {
-            let field = field.clone();
-            let why = "the file has changed since it was indexed".to_owned();
-            return Err(Error::from(SplitFault::NoIndex { field, why }).in_file(path));
-        }
-        if !known.is_told.swap(true, Relaxed) {
-            let what = match size == known.size {
-                true => "other bytes at its start or end".to_owned(),
-                false => format!("{size} bytes now, and had {}", known.size),
-            };
-            log::warn!(
-                "{}: the file has {what} when it was indexed, so its records are counted anew; write the \
-                 index again",
-                path.display()
-            );
-        }
-        Ok(None)
-    }
-}
-
-/// The lines of a file, up to a length.
-struct Lines<R> {
-    reader: R,
-    line: Vec<u8>,
-    /// Number of bytes before the next line.
-    at: u64,
-}
-
-impl<R: BufRead> Lines<R> {
-    fn new(reader: R) -> Self {
-        Lines {
-            reader,
-            line: Vec::new(),
-            at: 0,
-        }
-    }
-
-    /// The next line with its end, or an error if it is too long; `None` at the end of the file.
-    fn next(&mut self) -> io::Result<Option<Result<&[u8], ()>>> {
-        self.line.clear();
-        let most = MAX_INDEX_LINE as u64 + 1;
-        let read = self
-            .reader
-            .by_ref()
-            .take(most)
-            .read_until(b'\n', &mut self.line)?;
-        self.at += read as u64;
-        Ok(match read {
-            0 => None,
-            read if read > MAX_INDEX_LINE => Some(Err(())),
-            _ => Some(Ok(&self.line)),
-        })
-    }
-
-    /// The checksum of the hashes of `records` records, which come next; `None` if the file ends before.
-    fn checksum_of(&mut self, records: u64) -> io::Result<Option<String>> {
-        let Some(bytes) = records.checked_mul(8) else {
-            return Ok(None);
-        };
-        let mut hashes = self.reader.by_ref().take(bytes);
-        let found = values::checksum_of(&mut hashes)?;
-        self.at += bytes;
-        Ok((hashes.limit() == 0).then_some(found))
-    }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use atds_features::words::counted;
-use atds_format::{ByteSource, Format, Location};
+use atds_format::{ByteSource, Format, Layout, Location};
 use atds_pipeline::{Options, Pipeline};
 use atds_sched::Threads;
 use twox_hash::XxHash3_64;
@@ -15,7 +15,7 @@ use twox_hash::XxHash3_64;
 use crate::damage::Skipped;
 use crate::dataset::Settings;
 use crate::error::Place;
-use crate::formats::two_formats;
+use crate::formats::{FileFormat, two_formats};
 use crate::lock::lock;
 use crate::source::open;
 use crate::{Error, ErrorKind};
@@ -45,6 +45,14 @@ impl atds_pipeline::Files for Settings {
 
     fn block_records(&self, file: usize) -> Option<Arc<[u64]>> {
         lock(&self.file_prints).as_ref()?.block_records(file)
+    }
+
+    fn layout(&self, file: usize) -> Option<Layout> {
+        if self.file_format == FileFormat::Avro {
+            // A block says how long it is, so that a few bytes of each tell as much.
+            return None;
+        }
+        self.index.layout(&self.files[file])
     }
 
     fn version(&self, file: usize) -> Option<u64> {

@@ -25,7 +25,7 @@ use crate::features::to_json;
 use crate::shares::{ShardBy, Uneven};
 
 use self::files::FilesPrint;
-pub(crate) use self::files::{BlockCounts, FilePrints, Looked, hashes_of, names_of};
+pub(crate) use self::files::{BlockCounts, FilePrints, Looked, hashes_of, modified, names_of};
 pub(crate) use self::layers::{Layers, Reader};
 pub use self::merge::Unmergeable;
 pub use self::mismatch::StateMismatch;

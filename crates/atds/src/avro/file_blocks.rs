@@ -9,8 +9,8 @@ use avro_block::{
 };
 
 use crate::avro::records::RecordOptions;
-use crate::formats::Counts;
 use crate::formats::avro::container;
+use crate::formats::{Counted, Counts};
 use crate::limits::HEADER_BUFFER_SIZE;
 use crate::source::{OnceInputs, Packing, Reading, Stop, open_local};
 use crate::{Error, avro};
@@ -152,23 +152,18 @@ pub(crate) fn whole_index(
 /// # Errors
 /// The file cannot be read, or its framing is damaged.
 pub(crate) fn block_counts(path: &Path, options: &RecordOptions) -> Result<Counts, Error> {
-    let (header, blocks) = match whole_index(path, options)? {
-        Some(index) => {
-            let counts = index.entries.iter().map(|entry| entry.count).collect();
-            (index.header, counts)
+    let mut counted = Counted::default();
+    if let Some(index) = whole_index(path, options)? {
+        for entry in &index.entries {
+            counted.push(entry.offset, entry.len, entry.count);
         }
-        None => {
-            let opened = Reading::open(path, &Stop::default());
-            let mut blocks = FileBlocks::new(path, opened, options)?;
-            let mut counts = Vec::new();
-            for block in &mut blocks {
-                counts.push(block?.count);
-            }
-            (blocks.reader.header().clone(), counts.into())
-        }
-    };
-    Ok(Counts {
-        marker: header.sync().0,
-        blocks,
-    })
+        return Ok(counted.finish(index.header.sync().0, index.trailing_bytes == 0));
+    }
+    let opened = Reading::open(path, &Stop::default());
+    let mut blocks = FileBlocks::new(path, opened, options)?;
+    for block in &mut blocks {
+        let block = block?;
+        counted.push(block.offset, block.len, block.count);
+    }
+    Ok(counted.finish(blocks.reader.header().sync().0, false))
 }

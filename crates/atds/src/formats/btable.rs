@@ -13,8 +13,8 @@ use std::sync::Arc;
 use atds_btable::{Error as TableError, ErrorKind as TableErrorKind, Frame, Framer, Row, Rows};
 use atds_features::narrow::Float;
 use atds_format::{
-    BlockDesc, Blocks, Decoded, Decoder, Error, ErrorKind, FileInfo, Format, Match, Next, Payload,
-    Pos, Prepared, Scratch, Tally, Upcoming,
+    BlockDesc, Blocks, Decoded, Decoder, Error, ErrorKind, FileInfo, Format, LaidBlocks, Layout,
+    Match, Next, Payload, Pos, Prepared, Scratch, Tally, Upcoming,
 };
 use bytes::Bytes;
 use tensor_batch::half::{bf16, f16};
@@ -57,6 +57,11 @@ impl Format for BTableFormat {
             framer: Framer::new().with_block_bytes(self.block_bytes),
             plan: None,
             payloads: file.payloads,
+            layout: file.layout.cloned().filter(|layout| {
+                let fits = self.block_bytes as u64..=u64::MAX;
+                file.size.is_some_and(|size| layout.fits(size, fits))
+            }),
+            listed: None,
         }))
     }
 }
@@ -72,7 +77,8 @@ pub(crate) fn is_table(head: &[u8]) -> bool {
     version == [0; 4] && units != [0; 4] && units[0] < 0x80 && first_is_text
 }
 
-/// The blocks of a file. They are listed as they are framed: a table has its counts among its rows.
+/// The blocks of a file. Without a layout they are listed as they are framed: a table has its counts among its
+/// rows.
 #[derive(Debug)]
 struct TableBlocks {
     format: BTableFormat,
@@ -80,6 +86,9 @@ struct TableBlocks {
     /// `None` before the header.
     plan: Option<Arc<Plan>>,
     payloads: bool,
+    /// Where an index has the blocks, and those that come next, once the header fits it.
+    layout: Option<Layout>,
+    listed: Option<LaidBlocks>,
 }
 
 /// Bytes that are asked for at a time, as long as the file has not shown that it has more: a size may be
@@ -88,12 +97,18 @@ const FIRST_NEED: u64 = 128 << 10;
 
 impl Blocks for TableBlocks {
     fn next(&mut self) -> Result<Next, Error> {
+        if let Some(listed) = &mut self.listed {
+            return Ok(listed.next().map_or(Next::End, Next::Block));
+        }
         let index = self.framer.block_index();
         match self.framer.next().map_err(|error| framing(error, index))? {
             Frame::Header(header) => {
                 let plan = self.format.request.plan(header.labels());
                 let plan = Arc::new(plan.map_err(Error::format)?);
                 self.plan = Some(plan.clone());
+                let layout = self.layout.take();
+                let layout = layout.filter(|layout| layout.start() == header.len());
+                self.listed = layout.map(|layout| layout.blocks());
                 Ok(Next::Decoder(Arc::new(TableDecoder { plan })))
             }
             Frame::Block(block) => {
@@ -120,7 +135,8 @@ impl Blocks for TableBlocks {
                 let at = self.framer.end_offset();
                 Ok(Next::Need {
                     range: at..at + more.min(at.max(FIRST_NEED)),
-                    sequential: true,
+                    // With a layout, that is the header alone.
+                    sequential: self.layout.is_none(),
                 })
             }
             _ => Ok(Next::End),
@@ -144,6 +160,8 @@ impl Blocks for TableBlocks {
             framer: framer.with_block_bytes(self.format.block_bytes),
             plan: Some(plan),
             payloads: true,
+            layout: None,
+            listed: None,
         }))
     }
 

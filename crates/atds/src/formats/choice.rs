@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use atds_format::{Format, Location};
+use atds_format::{Format, Layout, Location};
 use avro_decode::{Inferred, LeftOut, Sampled};
 use tensor_batch::BatchSpec;
 
@@ -61,6 +61,39 @@ pub(crate) struct Counts {
     pub(crate) marker: [u8; 16],
     /// Number of records of each block.
     pub(crate) blocks: Arc<[u64]>,
+    /// Where the blocks are; `None` if that is not known, or of a packed file, or if there are bytes after the
+    /// last block.
+    pub(crate) layout: Option<Layout>,
+}
+
+/// The blocks of a file that is counted.
+#[derive(Debug, Default)]
+pub(crate) struct Counted {
+    start: Option<u64>,
+    records: Vec<u64>,
+    sizes: Vec<u64>,
+}
+
+impl Counted {
+    /// Adds a block of `records` records, which takes `size` bytes from byte `offset` of the unpacked file on.
+    pub(crate) fn push(&mut self, offset: u64, size: u64, records: u64) {
+        self.start.get_or_insert(offset);
+        self.records.push(records);
+        self.sizes.push(size);
+    }
+
+    /// The counts of a file with this marker; `is_whole` says whether the blocks are the whole file as it lies
+    /// there, after its header.
+    pub(crate) fn finish(self, marker: [u8; 16], is_whole: bool) -> Counts {
+        let blocks: Arc<[u64]> = self.records.into();
+        let start = self.start.filter(|_| is_whole);
+        let layout = start.and_then(|start| Layout::new(start, blocks.clone(), self.sizes.into()));
+        Counts {
+            marker,
+            blocks,
+            layout,
+        }
+    }
 }
 
 /// A name without the number of a shard at its end: `train.tfrecord` of `train.tfrecord-00000-of-00128`.

@@ -10,7 +10,7 @@ pub(crate) mod tfrecord;
 pub use choice::FileFormat;
 #[cfg(any(feature = "btable", feature = "tfrecord"))]
 pub(crate) use choice::without_shard;
-pub(crate) use choice::{Chosen, Counts, two_formats};
+pub(crate) use choice::{Chosen, Counted, Counts, two_formats};
 
 #[cfg(test)]
 mod tests {

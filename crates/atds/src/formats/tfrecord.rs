@@ -6,12 +6,12 @@ pub(crate) mod records;
 use std::sync::Arc;
 
 use atds_format::{
-    BlockDesc, Blocks, Decoded, Decoder, Error, ErrorKind, FileInfo, Format, Match, Next, Payload,
-    Pos, Prepared, Scratch, Tally, Upcoming,
+    BlockDesc, Blocks, Decoded, Decoder, Error, ErrorKind, FileInfo, Format, LaidBlocks, Match,
+    Next, Payload, Pos, Prepared, Scratch, Tally, Upcoming,
 };
 use atds_tfrecord::{
-    BlockEntry, DecodeError, DecodeErrorKind, Frame, Framer, FramerOptions, Plan, Scan, Scanned,
-    begins_record, check_block,
+    DecodeError, DecodeErrorKind, Frame, Framer, FramerOptions, Plan, Scan, Scanned, begins_record,
+    check_block,
 };
 use bytes::Bytes;
 use tensor_batch::RowSlots;
@@ -51,12 +51,27 @@ impl Format for TfRecordFormat {
         let format = self.clone();
         let has_decoder = false;
         Ok(match file.size {
-            Some(size) if !file.payloads => Box::new(ListedBlocks {
-                scan: Scan::new(size, self.framing.clone()),
-                format,
-                has_decoder,
-                entries: Vec::new(),
-            }),
+            Some(size) if !file.payloads => {
+                let FramerOptions {
+                    limits,
+                    block_bytes,
+                    ..
+                } = &self.framing;
+                // In a larger block there may be a record above the limit, and finding blocks says so.
+                let fits = *block_bytes..=limits.max_record_bytes;
+                let layout = file.layout.filter(|layout| {
+                    let is_whole = layout.start() == 0;
+                    is_whole && layout.fits(size, fits)
+                });
+                Box::new(ListedBlocks {
+                    list: match layout {
+                        Some(layout) => List::Known(layout.blocks()),
+                        None => List::Found(Scan::new(size, self.framing.clone())),
+                    },
+                    format,
+                    has_decoder,
+                })
+            }
             _ => Box::new(FramedBlocks {
                 framer: Framer::new(self.framing.clone()),
                 format,
@@ -168,13 +183,21 @@ fn block_of((index, offset, len): (u64, u64, u64), records: u64, payload: Payloa
     }
 }
 
-/// The blocks of a file, listed by the lengths of its records.
+/// The blocks of a file, listed without their payloads.
 #[derive(Debug)]
 struct ListedBlocks {
     format: TfRecordFormat,
-    scan: Scan,
+    list: List,
     has_decoder: bool,
-    entries: Vec<BlockEntry>,
+}
+
+/// How blocks are listed.
+#[derive(Debug)]
+enum List {
+    /// By the lengths of records.
+    Found(Scan),
+    /// Where an index has them.
+    Known(LaidBlocks),
 }
 
 impl Blocks for ListedBlocks {
@@ -182,12 +205,15 @@ impl Blocks for ListedBlocks {
         if !std::mem::replace(&mut self.has_decoder, true) {
             return Ok(self.format.decoder());
         }
-        let index = self.scan.next_index();
-        let scanned = self.scan.next();
+        let scan = match &mut self.list {
+            List::Found(scan) => scan,
+            List::Known(blocks) => return Ok(blocks.next().map_or(Next::End, Next::Block)),
+        };
+        let index = scan.next_index();
+        let scanned = scan.next();
         Ok(
             match scanned.map_err(|error| framing_error(error, index))? {
                 Scanned::Block(entry) => {
-                    self.entries.push(entry);
                     let range = entry.offset..entry.offset + entry.len;
                     let payload = Payload::Ranges {
                         key: None,
@@ -203,16 +229,26 @@ impl Blocks for ListedBlocks {
     }
 
     fn push(&mut self, at: u64, bytes: Bytes) {
-        self.scan.push(at, bytes);
+        if let List::Found(scan) = &mut self.list {
+            scan.push(at, bytes);
+        }
     }
 
     fn resync(&mut self) -> bool {
-        self.scan.resync();
-        true
+        match &mut self.list {
+            List::Found(scan) => {
+                scan.resync();
+                true
+            }
+            List::Known(_) => false,
+        }
     }
 
     fn skipped_bytes(&self) -> u64 {
-        self.scan.skipped_bytes()
+        match &self.list {
+            List::Found(scan) => scan.skipped_bytes(),
+            List::Known(_) => 0,
+        }
     }
 
     fn at_block(&self, index: u64, offset: u64) -> Option<Box<dyn Blocks>> {
@@ -220,14 +256,11 @@ impl Blocks for ListedBlocks {
     }
 
     fn payload(&self, block: &BlockDesc, ranges: Vec<Bytes>) -> Result<Vec<Bytes>, Error> {
-        let found = self
-            .entries
-            .binary_search_by_key(&block.index, |entry| entry.index);
-        let entry = found.ok().map(|at| &self.entries[at]);
-        if let (Some(entry), Some(bytes)) = (entry, ranges.first()) {
-            let place = (entry.offset, entry.first_record, entry.records);
+        if let Some(bytes) = ranges.first() {
+            // Errors count records in their block, so the number of the first record does not matter.
+            let place = (block.offset, 0, block.records);
             let checked = check_block(bytes, place, &self.format.framing);
-            checked.map_err(|error| framing_error(error, entry.index))?;
+            checked.map_err(|error| framing_error(error, block.index))?;
         }
         Ok(ranges)
     }

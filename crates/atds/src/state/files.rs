@@ -1,6 +1,7 @@
 //! What states say of files: their names, and what is known of each.
 
 use std::collections::HashMap;
+use std::fs::Metadata;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -319,10 +320,11 @@ fn root_above(folder: &Path, root: &Path) -> Option<PathBuf> {
 fn stamp(path: &Path) -> Result<(u64, u64), Error> {
     let failed = |error: io::Error| Error::io(error, path);
     let metadata = std::fs::metadata(path).map_err(failed)?;
-    let modified = metadata.modified().map_err(failed)?;
-    let since = modified.duration_since(UNIX_EPOCH);
-    Ok((
-        metadata.len(),
-        since.map_or(0, |time| time.as_nanos() as u64),
-    ))
+    Ok((metadata.len(), modified(&metadata).map_err(failed)?))
+}
+
+/// The time of a file's last change in nanoseconds since 1970.
+pub(crate) fn modified(metadata: &Metadata) -> io::Result<u64> {
+    let since = metadata.modified()?.duration_since(UNIX_EPOCH);
+    Ok(since.map_or(0, |time| time.as_nanos() as u64))
 }

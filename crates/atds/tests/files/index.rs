@@ -179,7 +179,10 @@ fn damaged_indexes_are_errors_or_right() {
         match whole[..at].iter().filter(|&&byte| byte == b'\n').count() {
             0 => assert!(matches!(
                 fault,
-                IndexFault::NotAnIndex | IndexFault::Version { .. }
+                // One of an earlier version does not say where blocks are.
+                IndexFault::NotAnIndex
+                    | IndexFault::Version { .. }
+                    | IndexFault::Damaged { line: 2 }
             )),
             before => {
                 let line = before as u64 + 1;
@@ -200,8 +203,8 @@ fn damaged_indexes_are_errors_or_right() {
         fault(counts(folder.path())),
         IndexFault::TooLong { line: 2 }
     );
-    fs::write(&index, "atds index 3\n").unwrap();
-    let found = "3".to_owned();
+    fs::write(&index, "atds index 4\n").unwrap();
+    let found = "4".to_owned();
     assert_eq!(fault(counts(folder.path())), IndexFault::Version { found });
     fs::remove_file(&index).unwrap();
     let missing = counts(folder.path()).unwrap_err();

@@ -6,6 +6,7 @@ mod common;
 
 mod formats;
 mod index;
+mod layouts;
 #[cfg(unix)]
 mod once;
 mod packed;

@@ -10,7 +10,7 @@ use tensor_batch::DType;
 
 use super::{BLOCK_BYTES, BTableError, BTableFormat, Request, framing};
 use crate::avro::records::RecordOptions;
-use crate::formats::{Chosen, Counts};
+use crate::formats::{Chosen, Counted, Counts};
 use crate::source::{OnceInputs, Packing, Reading, Stop};
 use crate::state::OptionsPrint;
 use crate::{DatasetBuilder, Error};
@@ -109,7 +109,7 @@ pub(crate) fn count(path: &Path, options: &RecordOptions) -> Result<Counts, Erro
         packing,
     } = reading.map_err(|error| Error::io(error, path))?;
     let mut framer = Framer::new().with_block_bytes(BLOCK_BYTES);
-    let mut blocks = Vec::new();
+    let mut counted = Counted::default();
     let located = |error| in_file(error, path, packing);
     loop {
         let index = framer.block_index();
@@ -117,7 +117,9 @@ pub(crate) fn count(path: &Path, options: &RecordOptions) -> Result<Counts, Erro
             .next()
             .map_err(|error| located(framing(error, index)))?
         {
-            Frame::Block(block) => blocks.push(block.rows),
+            Frame::Block(block) => {
+                counted.push(block.offset, block.payload.len() as u64, block.rows);
+            }
             Frame::NeedMore(_) => {
                 let mut piece = vec![0; options.buffer_size];
                 match std::io::Read::read(&mut reader, &mut piece) {
@@ -134,10 +136,7 @@ pub(crate) fn count(path: &Path, options: &RecordOptions) -> Result<Counts, Erro
             _ => {}
         }
     }
-    Ok(Counts {
-        marker: [0; 16],
-        blocks: blocks.into(),
-    })
+    Ok(counted.finish([0; 16], packing.is_none()))
 }
 
 /// The error of a table in the file at `path`.

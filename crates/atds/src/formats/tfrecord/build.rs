@@ -14,7 +14,7 @@ use bytes::Bytes;
 use super::{TfRecordFormat, framing, framing_error};
 use crate::avro::file_blocks::in_file;
 use crate::avro::records::RecordOptions;
-use crate::formats::{Chosen, Counts};
+use crate::formats::{Chosen, Counted, Counts};
 use crate::source::{OnceInputs, Packing, Reading, Stop, open_local};
 use crate::state::OptionsPrint;
 use crate::{DatasetBuilder, Error};
@@ -237,13 +237,13 @@ pub(crate) fn check_start(path: &Path, inputs: &OnceInputs) -> Result<(), Error>
 /// The file cannot be read, or its framing is damaged.
 pub(crate) fn count(path: &Path, options: &RecordOptions) -> Result<Counts, Error> {
     let (file, packing) = open_local(path).map_err(|error| Error::io(error, path))?;
-    let mut blocks = Vec::new();
+    let mut counted = Counted::default();
     if packing.is_some() {
         let reading = Reading::open(path, &Stop::default());
         let reading = reading.map_err(|error| Error::io(error, path))?;
         let mut framing = Framing::new(reading, options);
         while let Some(block) = framing.next(path)? {
-            blocks.push(block.records);
+            counted.push(block.offset, block.payload.len() as u64, block.records);
         }
     } else {
         let metadata = file.metadata();
@@ -253,7 +253,7 @@ pub(crate) fn count(path: &Path, options: &RecordOptions) -> Result<Counts, Erro
             let index = scan.next_index();
             let scanned = scan.next();
             match scanned.map_err(|error| in_file(framing_error(error, index), path, None))? {
-                Scanned::Block(entry) => blocks.push(entry.records),
+                Scanned::Block(entry) => counted.push(entry.offset, entry.len, entry.records),
                 Scanned::Need { range, sequential } => {
                     let len = match sequential {
                         true => options.buffer_size,
@@ -268,10 +268,7 @@ pub(crate) fn count(path: &Path, options: &RecordOptions) -> Result<Counts, Erro
             }
         }
     }
-    Ok(Counts {
-        marker: [0; 16],
-        blocks: blocks.into(),
-    })
+    Ok(counted.finish([0; 16], packing.is_none()))
 }
 
 /// The error of a file, or of the features for it.
