@@ -20,7 +20,8 @@ use crate::{inputs, options, progress, units};
 /// Data sets with the option `index` take the counts from there, for their length, their shards, and
 /// to go on after a stop: one process counts, and all others read 8 KiB of each file, by which they see
 /// that it is the file that was counted. Of packed files, which are unpacked to count them, that saves
-/// most. Paths of files in the folder of the index, and in folders inside it, are relative to that
+/// most. It also says where blocks begin, so that data sets that read some blocks of TFRecord files or BTables,
+/// such as a split by block, read nothing else. Paths of files in the folder of the index, and in folders inside it, are relative to that
 /// folder, so that all can be moved together.
 ///
 /// An index that is there is replaced; any other file is not. The exit code is 1 if a file is damaged.

@@ -17,7 +17,7 @@ pub(crate) struct SplitArgs {
     /// What splits are made of: record; block, so that other blocks are not decompressed; or a field, by --index [default: record]
     #[arg(long, value_name = "WHAT", requires = "split", value_parser = by)]
     split_by: Option<SplitBy>,
-    /// The index of the files, which `atds index --split-by` writes
+    /// The index of the files, which `atds index` writes: splits by a field need it, and others by block read less
     #[arg(long, value_name = "INDEX")]
     index: Option<PathBuf>,
     /// A folder that all files are in: splits tell files by their paths below it [default: by their names]

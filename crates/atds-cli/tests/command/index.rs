@@ -24,7 +24,7 @@ fn the_counts_of_files_are_written() {
     assert!(
         fs::read_to_string(&index)
             .unwrap()
-            .starts_with("atds index 1\n")
+            .starts_with("atds index 3\n")
     );
     // It is replaced.
     let one = atds(&[
