@@ -27,9 +27,12 @@ main() {
         mapfile -t names < <(cargo fuzz list)
         cargo_fuzz build
     fi
-    local name
-    for name in "${names[@]}"; do
-        fuzz "$name"
+    # Two at a time, which end together.
+    local at
+    for ((at = 0; at < ${#names[@]}; at += 2)); do
+        fuzz "${names[at]}" &
+        [ -z "${names[at + 1]:-}" ] || fuzz "${names[at + 1]}"
+        wait $!
     done
 }
 
@@ -45,12 +48,12 @@ use_address_sanitizer() {
     fi
 }
 
-# Builds cargo-fuzz once, into the target folder.
+# Builds cargo-fuzz once, without optimisation, into the target folder.
 install_cargo_fuzz() {
     local tools="$target/tools"
     export PATH="$tools/bin:$PATH"
     if [ "$("$tools/bin/cargo-fuzz" --version 2>/dev/null)" != "cargo-fuzz $version" ]; then
-        cargo install --quiet --locked --root "$tools" "cargo-fuzz@$version"
+        cargo install --quiet --locked --debug --root "$tools" "cargo-fuzz@$version"
     fi
 }
 
@@ -63,16 +66,14 @@ cargo_fuzz() {
 fuzz() {
     local name=$1 log="$target_dir/$1.log"
     mkdir -p "$target_dir"
-    printf '%-24s ' "$name"
     # A run must have seeds, and end in time.
     if cargo_fuzz run "$name" -- -max_total_time="$seconds" -seed="${FUZZ_SEED:-0}" \
         -rss_limit_mb="$rss_limit_mb" -timeout=25 >"$log" 2>&1 && grep -q 'INFO: seed corpus: files: ' "$log"; then
         # The last line of progress has the number of runs and the coverage.
-        sed -n -e 's/^INFO: seed corpus: files: \([0-9]*\) .*/\1 inputs, /p' \
-            -e 's/^#\([0-9]*\)\tDONE *\(cov: [0-9]*\).*/\1 runs, \2/p' "$log" | tr -d '\n'
-        echo
+        printf '%-24s %s\n' "$name" "$(sed -n -e 's/^INFO: seed corpus: files: \([0-9]*\) .*/\1 inputs, /p' \
+            -e 's/^#\([0-9]*\)\tDONE *\(cov: [0-9]*\).*/\1 runs, \2/p' "$log" | tr -d '\n')"
     else
-        printf 'FAILED\n\n' && tail -n 60 "$log" && printf '\nfull log: %s\n' "$log"
+        printf '%-24s FAILED\n\n' "$name" && tail -n 60 "$log" && printf '\nfull log: %s\n' "$log"
         exit 1
     fi
 }
