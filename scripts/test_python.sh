@@ -30,6 +30,12 @@ run() {
 }
 run "$tests/test_processes.py"
 run --ignore-glob="$tests/test_torch*" --ignore="$tests/tf" --ignore="$tests/test_processes.py" "$tests"
-run "$tests"/test_torch*.py
-run "$tests/tf"
+# PyTorch's tests wait for processes that start. TensorFlow's run beside them, and are printed after them.
+run "$tests/tf" >"$venv/tensorflow.log" 2>&1 &
+tensorflow=$!
+failed=0
+run "$tests"/test_torch*.py || failed=1
+wait "$tensorflow" || failed=1
+cat "$venv/tensorflow.log"
+[ "$failed" = 0 ]
 bin/python "$examples"
