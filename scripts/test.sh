@@ -45,7 +45,7 @@ read_generated() {
 # the machine is busy.
 test_package_beside_sleeping() {
     local log="$target/sleeping.log" sleeping
-    "$target/debug/examples/sleeping" --threads 16 --again 4 --check >"$log" 2>&1 &
+    "$target/debug/examples/sleeping" --threads 16 --again 8 --check >"$log" 2>&1 &
     sleeping=$!
     test_package
     if ! wait "$sleeping"; then
