@@ -15,7 +15,7 @@ use twox_hash::XxHash3_64;
 use crate::damage::Skipped;
 use crate::dataset::Settings;
 use crate::error::Place;
-use crate::formats::{FileFormat, two_formats};
+use crate::formats::two_formats;
 use crate::lock::lock;
 use crate::source::open;
 use crate::{Error, ErrorKind};
@@ -48,10 +48,6 @@ impl atds_pipeline::Files for Settings {
     }
 
     fn layout(&self, file: usize) -> Option<Layout> {
-        if self.file_format == FileFormat::Avro {
-            // A block says how long it is, so that a few bytes of each tell as much.
-            return None;
-        }
         self.index.layout(&self.files[file])
     }
 

@@ -12,6 +12,7 @@ use crate::header::Header;
 use crate::index_scan::{IndexScan, Scan};
 use crate::limits::Limits;
 use crate::sync::SyncMarker;
+use crate::varint;
 
 /// Where a file's blocks lie and how many records each holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,6 +151,22 @@ impl BlockIndex {
 }
 
 impl IndexEntry {
+    /// The entry of a block of `len` bytes whose head has its numbers in their shortest form, as most writers
+    /// have them; `None` if no such block has that size.
+    pub fn of_shortest_head(offset: u64, len: u64, count: u64) -> Option<Self> {
+        let rest = len.checked_sub(SyncMarker::LEN as u64 + varint_len(count)?)?;
+        let payload_len = (1..=varint::MAX_LEN as u64)
+            .filter_map(|size_len| rest.checked_sub(size_len).map(|rest| (rest, size_len)))
+            .find(|&(payload_len, size_len)| varint_len(payload_len) == Some(size_len))?
+            .0;
+        Some(IndexEntry {
+            offset,
+            len,
+            count,
+            payload_len,
+        })
+    }
+
     /// The block of this entry, as block `index` of its file. `bytes` are the
     /// [`len`](Self::len) bytes of the file from [`offset`](Self::offset) on, and `sync` is the
     /// marker of the file's header. The payload is a slice of `bytes`.
@@ -192,6 +209,13 @@ impl IndexEntry {
     }
 }
 
+/// The length of a number in its shortest form, if it is one of a head.
+fn varint_len(value: u64) -> Option<u64> {
+    let bits = u64::BITS - i64::try_from(value).ok()?.leading_zeros();
+    // One more for the sign.
+    Some(u64::from((bits + 1).div_ceil(7)).max(1))
+}
+
 /// Reads `range`, or the part of it before the end of the file.
 fn read_range(reader: &mut (impl Read + Seek), range: Range<u64>) -> io::Result<Bytes> {
     reader.seek(SeekFrom::Start(range.start))?;
@@ -208,4 +232,36 @@ fn read_range(reader: &mut (impl Read + Seek), range: Range<u64>) -> io::Result<
     }
     bytes.truncate(filled);
     Ok(bytes.into())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a panic is a failure")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shortest_head_follows_from_the_size_of_its_block() {
+        let edges = (0..40).flat_map(|bit| [(1u64 << bit) - 1, 1 << bit]);
+        let numbers: Vec<u64> = edges.collect();
+        for &count in &numbers {
+            for &payload_len in &numbers {
+                let mut head = Vec::new();
+                varint::encode(count as i64, &mut head);
+                varint::encode(payload_len as i64, &mut head);
+                let len = head.len() as u64 + payload_len + SyncMarker::LEN as u64;
+                let entry = IndexEntry {
+                    offset: 7,
+                    len,
+                    count,
+                    payload_len,
+                };
+                assert_eq!(IndexEntry::of_shortest_head(7, len, count), Some(entry));
+            }
+        }
+        // A size of 63 bytes takes one byte, and one of 64 takes two.
+        assert!(IndexEntry::of_shortest_head(0, 16 + 1 + 1 + 63, 0).is_some());
+        assert_eq!(IndexEntry::of_shortest_head(0, 16 + 1 + 1 + 64, 0), None);
+        assert_eq!(IndexEntry::of_shortest_head(0, 17, 0), None);
+        assert_eq!(IndexEntry::of_shortest_head(0, 1 << 20, u64::MAX), None);
+    }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use avro_block::{
     Block, BlockIndex, BlockReader, DecompressBuffer, DecompressError, Decompressor, Header,
-    Limits, ReadSource, TrailingBytes,
+    IndexEntry, Limits, ReadSource, TrailingBytes,
 };
 
 use crate::avro::records::RecordOptions;
@@ -157,7 +157,14 @@ pub(crate) fn block_counts(path: &Path, options: &RecordOptions) -> Result<Count
         for entry in &index.entries {
             counted.push(entry.offset, entry.len, entry.count);
         }
-        return Ok(counted.finish(index.header.sync().0, index.trailing_bytes == 0));
+        // Where a head is longer than it must be, its size does not follow from that of its block.
+        let mut entries = index.entries.iter();
+        let is_whole = index.trailing_bytes == 0
+            && entries.all(|entry| {
+                IndexEntry::of_shortest_head(entry.offset, entry.len, entry.count).as_ref()
+                    == Some(entry)
+            });
+        return Ok(counted.finish(index.header.sync().0, is_whole));
     }
     let opened = Reading::open(path, &Stop::default());
     let mut blocks = FileBlocks::new(path, opened, options)?;

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use atds_format::{
-    BlockDesc, Blocks, Decoded, Decoder, Error, ErrorKind, FileInfo, Format, Location, Match, Next,
-    Payload, Pos, PrepareJob, Prepared, Scratch, Tally, Upcoming,
+    BlockDesc, Blocks, Decoded, Decoder, Error, ErrorKind, FileInfo, Format, LaidBlocks, Layout,
+    Location, Match, Next, Payload, Pos, PrepareJob, Prepared, Scratch, Tally, Upcoming,
 };
 use avro_block::{
     Codec, DecompressBuffer, DecompressError, DecompressJob, Decompressor, Frame, Framer, Header,
@@ -54,9 +54,22 @@ impl Format for AvroFormat {
             codec: Codec::Null,
         };
         if let (false, Some(size)) = (file.payloads, file.size) {
+            // A larger block is an error, which the scan finds.
+            let fits = |block: BlockDesc| {
+                laid_entry(&block).is_some_and(|entry| {
+                    entry.count <= limits.max_block_records
+                        && entry.payload_len <= limits.max_block_bytes
+                })
+            };
+            let layout = file
+                .layout
+                .cloned()
+                .filter(|layout| layout.fits(size, 0..=u64::MAX) && layout.blocks().all(fits));
             return Ok(Box::new(ListedBlocks {
                 opened,
                 scan: IndexScan::new(size, limits, trailing),
+                layout,
+                laid: None,
                 sync: None,
                 entries: Vec::new(),
                 trailing_bytes: 0,
@@ -199,42 +212,68 @@ impl Blocks for FramedBlocks {
     }
 }
 
-/// The blocks of a file, listed by what is around their payloads.
+/// The blocks of a file, listed by what is around their payloads, or where an index has them.
 #[derive(Debug)]
 struct ListedBlocks {
     opened: Opened,
     scan: IndexScan,
+    /// Where an index has the blocks, and those that come next, once the header fits it.
+    layout: Option<Layout>,
+    laid: Option<LaidBlocks>,
     sync: Option<SyncMarker>,
     /// The blocks with their numbers, in which damaged ones count.
     entries: Vec<(u64, IndexEntry)>,
     trailing_bytes: u64,
 }
 
+/// The entry of a block that an index has.
+fn laid_entry(block: &BlockDesc) -> Option<IndexEntry> {
+    IndexEntry::of_shortest_head(block.offset, block.file_bytes, block.records)
+}
+
+/// The byte offset of a payload.
+fn payload_at(entry: &IndexEntry) -> u64 {
+    entry.offset + entry.len - SyncMarker::LEN as u64 - entry.payload_len
+}
+
 impl Blocks for ListedBlocks {
     fn next(&mut self) -> Result<Next, Error> {
+        if let Some(laid) = &mut self.laid {
+            let block = laid.next().map(|mut block| {
+                let entry = laid_entry(&block).filter(|_| self.opened.codec.is_null());
+                block.payload_offset = entry.as_ref().map(payload_at);
+                block
+            });
+            return Ok(block.map_or(Next::End, Next::Block));
+        }
         match self.scan.next().map_err(container)? {
             Scan::Header(header) => {
+                let layout = self.layout.take();
+                let layout = layout.filter(|layout| layout.start() == header.len());
+                self.laid = layout.map(|layout| layout.blocks());
                 self.sync = Some(header.sync());
                 self.opened.decoder(&header)
             }
             Scan::Block(entry) => {
                 let index = self.scan.block_index().map_or(0, |next| next - 1);
-                self.entries.push((index, entry));
                 let range = entry.offset..entry.offset + entry.len;
-                let payload_at = range.end - SyncMarker::LEN as u64 - entry.payload_len;
-                Ok(Next::Block(BlockDesc {
+                let is_plain = self.opened.codec.is_null();
+                let payload_offset = is_plain.then(|| payload_at(&entry));
+                let desc = BlockDesc {
                     index,
                     offset: entry.offset,
                     file_bytes: entry.len,
                     records: entry.count,
                     start: 0,
-                    payload_offset: self.opened.codec.is_null().then_some(payload_at),
+                    payload_offset,
                     payload: Payload::Ranges {
                         key: None,
                         ranges: [range].into(),
                     },
                     max_prepared: None,
-                }))
+                };
+                self.entries.push((index, entry));
+                Ok(Next::Block(desc))
             }
             Scan::Need(range) => Ok(Next::Need {
                 range,
@@ -267,7 +306,10 @@ impl Blocks for ListedBlocks {
         let found = self
             .entries
             .binary_search_by_key(&block.index, |entry| entry.0);
-        let entry = found.ok().map(|at| &self.entries[at].1);
+        let entry = match found {
+            Ok(at) => Some(self.entries[at].1),
+            Err(_) => laid_entry(block),
+        };
         let (Some(entry), Some(sync), Some(bytes)) = (entry, self.sync, ranges.first()) else {
             return Ok(ranges);
         };

@@ -258,6 +258,21 @@ fn blocks(format: FileFormat, path: &Path) -> Vec<(Range<usize>, u64)> {
             }
         }
     }
+    if format == FileFormat::Avro {
+        let mut framer = avro_block::Framer::new();
+        framer.push(bytes.into());
+        let mut first = 0;
+        loop {
+            match framer.next().unwrap() {
+                avro_block::Frame::Block(block) => {
+                    add(block.offset, block.len as usize, first);
+                    first += block.count;
+                }
+                avro_block::Frame::NeedMore(_) => return found,
+                _ => {}
+            }
+        }
+    }
     let mut framer = Framer::default();
     framer.push(bytes.into());
     framer.end();
@@ -281,7 +296,7 @@ fn of_splits(indexed: &Indexed, file: usize) -> [Vec<Range<usize>>; 2] {
 
 #[test]
 fn blocks_of_other_splits_are_not_looked_at() {
-    for format in [FileFormat::TfRecord, FileFormat::BTable] {
+    for format in FORMATS {
         let indexed = Indexed::new(format);
         let built = |builder: DatasetBuilder, threads| {
             let builder = builder.split(split(FEW, SplitBy::Block));
@@ -297,8 +312,9 @@ fn blocks_of_other_splits_are_not_looked_at() {
             indexed.change(file, |bytes| {
                 let (first, last) = (4096, bytes.len() - 4096);
                 for block in others {
-                    if block.start < last {
-                        bytes[block.start.max(first)..block.end.min(last)].fill(0xee);
+                    let (start, end) = (block.start.max(first), block.end.min(last));
+                    if start < end {
+                        bytes[start..end].fill(0xee);
                     }
                 }
             });
@@ -372,7 +388,7 @@ fn bytes_of_other_splits_are_not_read() {
         );
         return;
     }
-    for format in [FileFormat::TfRecord, FileFormat::BTable] {
+    for format in FORMATS {
         let indexed = Indexed::new(format);
         let files = indexed
             .files
