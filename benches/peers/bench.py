@@ -24,7 +24,11 @@ TABLES = {
         "pandas CSV": 1,
         "btable-py": 1,
     },
-    "batches": {"atds.Dataset, shuffled batches": 20},
+    "batches": {
+        "atds.Dataset, shuffled batches": 20,
+        "atds.Dataset, shuffled batches, mapped": 20,
+        "atds.Dataset, shuffled batches, epoch after epoch": 20,
+    },
     "write sparse": {
         "atds.btable.write": 10,
         "scipy save_npz(compressed=False)": 10,

@@ -5,11 +5,12 @@ made before the clock starts.
 """
 
 import importlib.metadata
+import itertools
 import struct
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import btable
@@ -20,6 +21,7 @@ import scipy.sparse
 import atds
 
 from .protocol import Measured, serve
+from .table_files import ROWS
 
 PACKAGES = ("btable-py", "numpy", "scipy", "pandas", "pyarrow")
 TABLE, MATRIX = "table.btable", "table.npz"
@@ -38,16 +40,36 @@ def framed_rows(path: Path) -> int:
     return rows
 
 
-def batches(path: Path) -> int:
-    """All rows as shuffled batches of one sparse feature."""
-    if path not in _DATA_SETS:
-        _DATA_SETS[path] = atds.Dataset(
-            path, 1_024, shuffle_buffer_size=8_192, num_parallel_calls=1
-        )
-    return sum(batch.num_records for batch in _DATA_SETS[path])
+def batches(**options: object) -> Callable[[Path], int]:
+    """All rows as shuffled batches of one sparse feature: an iteration of one epoch."""
+    made: dict[Path, atds.Dataset] = {}
+
+    def read(path: Path) -> int:
+        if path not in made:
+            made[path] = shuffled(path, **options)
+        return sum(batch.num_records for batch in made[path])
+
+    return read
 
 
-_DATA_SETS: dict[Path, atds.Dataset] = {}
+def epochs() -> Callable[[Path], int]:
+    """The next epoch of one long iteration, which does not wait between them."""
+    made: dict[Path, Iterator] = {}
+
+    def read(path: Path) -> int:
+        if path not in made:
+            made[path] = iter(shuffled(path, epochs=1_000_000))
+        return sum(batch.num_records for batch in itertools.islice(made[path], -(-ROWS // BATCH)))
+
+    return read
+
+
+BATCH = 1_024
+
+
+def shuffled(path: Path, **options: object) -> atds.Dataset:
+    """Shuffled batches of all columns as one sparse feature."""
+    return atds.Dataset(path, BATCH, shuffle_buffer_size=8_192, num_parallel_calls=1, **options)
 
 
 def rows_of(read: Callable) -> Callable[[Path], int]:
@@ -93,7 +115,11 @@ DENSE_WRITERS = {
     "pandas CSV": lambda path, array: frame(array).to_csv(path, index=False),
     "pandas Parquet": lambda path, array: frame(array).to_parquet(path),
 }
-BATCHES = {"atds.Dataset, shuffled batches": (None, batches)}
+BATCHES = {
+    "atds.Dataset, shuffled batches": (None, batches()),
+    "atds.Dataset, shuffled batches, mapped": (None, batches(mmap=True)),
+    "atds.Dataset, shuffled batches, epoch after epoch": (None, epochs()),
+}
 TASKS = {
     "read": READERS,
     "batches": BATCHES,
