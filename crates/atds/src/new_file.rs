@@ -25,14 +25,14 @@ impl NewFile {
     pub(crate) fn replacing(path: &Path) -> Result<Self, Error> {
         let io = |error| Error::io(error, path);
         // A link stays, and what it leads to is replaced.
-        let mut kept = None;
+        let mut permissions = None;
         let target = match fs::metadata(path) {
             Ok(there) if there.is_dir() => return Err(io(io::ErrorKind::IsADirectory.into())),
             Ok(there) if !there.is_file() => {
                 return Err(Error::new(ErrorKind::NotReplaced).in_file(path));
             }
             Ok(there) => {
-                kept = Some(there.permissions());
+                permissions = Some(there.permissions());
                 fs::canonicalize(path).map_err(io)?
             }
             Err(_) if fs::symlink_metadata(path).is_ok() => {
@@ -41,9 +41,9 @@ impl NewFile {
             Err(_) => path.to_owned(),
         };
         let temporary = temporary(&target).map_err(io)?;
-        if let Some(kept) = kept {
+        if let Some(permissions) = permissions {
             // Who may read a file stays, from before it has a byte. A file system without permissions refuses it.
-            let _ = temporary.as_file().set_permissions(kept);
+            let _ = temporary.as_file().set_permissions(permissions);
         }
         Ok(NewFile {
             temporary,

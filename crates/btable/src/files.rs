@@ -106,11 +106,11 @@ impl FileWriter {
 /// A new file that is to be at `path`.
 fn new_file(path: &Path) -> io::Result<(File, Option<NewName>)> {
     // A link stays, and what it leads to is replaced.
-    let mut kept = None;
+    let mut permissions = None;
     let path = match fs::metadata(path) {
         Ok(there) if !there.is_file() => return Ok((File::create(path)?, None)),
         Ok(there) => {
-            kept = Some(there.permissions());
+            permissions = Some(there.permissions());
             fs::canonicalize(path)?
         }
         // A link that leads nowhere stays, too.
@@ -129,10 +129,10 @@ fn new_file(path: &Path) -> io::Result<(File, Option<NewName>)> {
         match File::create_new(&temporary) {
             Ok(file) => {
                 let new = NewName { temporary, path };
-                if let Some(kept) = kept {
+                if let Some(permissions) = permissions {
                     // Who may read a file stays, from before it has a byte. A file system without permissions
                     // refuses it.
-                    let _ = file.set_permissions(kept);
+                    let _ = file.set_permissions(permissions);
                 }
                 return Ok((file, Some(new)));
             }
