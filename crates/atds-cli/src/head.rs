@@ -149,7 +149,7 @@ fn print_tensors(
 
 /// Renames the option in a memory error: the batch here is `records`.
 fn of_head(error: Error) -> Failure {
-    let ErrorKind::MemoryLimit { limit, needed } = error.kind else {
+    let ErrorKind::MemoryLimit { limit, needed, .. } = error.kind else {
         return error.into();
     };
     let message = format!(

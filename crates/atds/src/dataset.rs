@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use atds_format::Format;
-use atds_pipeline::{Options, Position, Progress, RunCache, SkippedCounts, Slice};
+use atds_pipeline::{BlockCache, Options, Position, Progress, SkippedCounts, Slice, SpareBuffers};
 use atds_sched::{Costs, ThreadPool, Threads};
 use avro_decode::{LeftOut, Sampled};
 use tensor_batch::{Batch, BatchSpec};
@@ -76,8 +76,10 @@ pub(crate) struct Settings {
     pub(crate) threads: Arc<ThreadPool>,
     /// What decoding costs.
     pub(crate) costs: Arc<Costs>,
-    /// The runs of blocks of files, if they are shuffled.
-    pub(crate) runs: Arc<RunCache>,
+    /// What is known of the blocks of files.
+    pub(crate) blocks: Arc<BlockCache>,
+    /// The buffers of iterations that are over.
+    pub(crate) buffers: Arc<SpareBuffers>,
     /// What a state says of options and files.
     pub(crate) options_print: Arc<OptionsPrint>,
     pub(crate) file_prints: Arc<Mutex<Option<Arc<FilePrints>>>>,
@@ -390,7 +392,7 @@ impl Dataset {
         (pipeline.shuffle_files, pipeline.shuffle_blocks) = (false, false);
         (pipeline.shuffle_buffer_size, pipeline.mask) = (0, None);
         // Files are left out whatever split is read.
-        (pipeline.split, settings.runs) = (None, Arc::default());
+        (pipeline.split, settings.blocks) = (None, Arc::default());
         settings.run.skips = SkipOptions::default();
         let mut progress = Progress::every(pipeline.logged_every);
         let bytes = self.total_bytes()?.unwrap_or(0);

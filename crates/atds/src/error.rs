@@ -233,8 +233,9 @@ pub enum ErrorKind {
     /// The window of blocks, one batch, and memory for reading ahead do not fit the memory limit.
     #[error(
         "`memory_limit` is {}, but the window and a batch need {needed} or more: raise \
-         it, or lower `shuffle_buffer_size` or `batch_size`",
-        words::counted(*limit, "byte")
+         it, or lower {}",
+        words::counted(*limit, "byte"),
+        atds_pipeline::memory_advice(*in_turns)
     )]
     MemoryLimit {
         /// The limit.
@@ -242,6 +243,9 @@ pub enum ErrorKind {
         /// The least limit that may suffice, as far as is known. Seven eighths of the limit are for
         /// the window and the batch.
         needed: u64,
+        /// Whether files take turns, with blocks of each in the window: a shorter cycle of
+        /// [`interleave`](crate::DatasetBuilder::interleave) needs less.
+        in_turns: bool,
     },
     /// Records of a file that is inspected do not fit the memory limit.
     #[error(
@@ -436,7 +440,15 @@ fn kind(kind: atds_pipeline::ErrorKind, location: Option<&Location>) -> ErrorKin
         Kind::FileShrank { before, now } => ErrorKind::FileShrank { before, now },
         Kind::RecordsChanged { counted, found } => ErrorKind::RecordsChanged { counted, found },
         Kind::BeyondEpoch { batches } => ErrorKind::State(StateMismatch::Batches { batches }),
-        Kind::MemoryLimit { limit, needed } => ErrorKind::MemoryLimit { limit, needed },
+        Kind::MemoryLimit {
+            limit,
+            needed,
+            in_turns,
+        } => ErrorKind::MemoryLimit {
+            limit,
+            needed,
+            in_turns,
+        },
         Kind::BlockNotSplit { records } => ErrorKind::BlockNotSplit { records },
         Kind::BlockTooLarge { limit } => {
             let error = DecompressError::TooLarge { limit };

@@ -171,6 +171,12 @@ pub enum IndexFault {
         /// The field.
         field: String,
     },
+    /// A file has other blocks than the index.
+    #[error(
+        "the file has other records, or blocks, than when it was indexed, which its size and its ends do not \
+         show: write the index again"
+    )]
+    OtherBlocks,
     /// A file changed while it was indexed.
     #[error("the file changed while it was indexed: write the index again")]
     Changed,

@@ -171,6 +171,11 @@ mod tests {
                 "memory_limit is 5: lower shuffle_buffer_size= or batch_size=",
             ),
             (
+                "lower the cycle length of `interleave`",
+                "lower the cycle length of --interleave",
+                "lower the cycle length of interleave=",
+            ),
+            (
                 "`threads` must be 1",
                 "--threads must be 1",
                 "num_parallel_calls must be 1",

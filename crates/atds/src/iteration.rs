@@ -8,7 +8,7 @@ use std::time::UNIX_EPOCH;
 
 use atds_features::words::counted;
 use atds_format::{ByteSource, Format, Layout, Location};
-use atds_pipeline::{Options, Pipeline};
+use atds_pipeline::{BlockCounts, Options, Pipeline};
 use atds_sched::Threads;
 use twox_hash::XxHash3_64;
 
@@ -35,7 +35,11 @@ impl atds_pipeline::Files for Settings {
         let packing = self.inputs.packed.packing(path);
         match packing.zip(no_shuffling(&self.run.pipeline)) {
             Some((packing, reason)) => Err(io::Error::other(ErrorKind::Packed { packing, reason })),
-            None => Ok(source),
+            None => {
+                let checked = self.index.check_hashed(path);
+                checked.map_err(|error| io::Error::other(error.kind))?;
+                Ok(source)
+            }
         }
     }
 
@@ -49,6 +53,11 @@ impl atds_pipeline::Files for Settings {
 
     fn layout(&self, file: usize) -> Option<Layout> {
         self.index.layout(&self.files[file])
+    }
+
+    fn check_blocks(&self, file: usize, found: BlockCounts) -> io::Result<()> {
+        let checked = self.index.check_blocks(&self.files[file], found);
+        checked.map_err(|error| io::Error::other(error.kind))
     }
 
     fn version(&self, file: usize) -> Option<u64> {
@@ -111,7 +120,8 @@ impl Settings {
         options.read_size = run.reading.buffer_size;
         options.automatic = !matches!(run.threads, Threads::Fixed(_));
         options.costs = Some(self.costs.clone());
-        options.runs = Some(self.runs.clone());
+        options.blocks = Some(self.blocks.clone());
+        options.buffers = Some(self.buffers.clone());
         options.pool = run.keep_threads.then(|| self.threads.clone());
         Pipeline::new(self.spec.clone(), self.clone(), options)
     }

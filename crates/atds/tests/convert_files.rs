@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use atds::ErrorKind;
 use atds::convert::{ConvertError, ConvertOptions, LossKind};
 use atds::write::Value;
-use common::{avro, with};
+use common::{all, avro, fault, with};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -84,6 +84,35 @@ fn flattening_is_bounded() {
             kind => panic!("{kind}"),
         }
     }
+}
+
+/// A reader of TFRecord sees the last value of a key alone.
+#[test]
+fn a_key_that_a_recursive_record_makes_again_is_an_error() {
+    let dir = TempDir::new().unwrap();
+    let schema = json!({"type": "record", "name": "R", "fields": [
+        {"name": "next", "type": ["null", "R"]},
+        {"name": "x", "type": "long"},
+        {"name": "named", "type": "long", "atds.name": "next.next.x"},
+    ]});
+    let record = |next: Option<Value>| {
+        let next = match next {
+            Some(next) => Value::Union(1, Box::new(next)),
+            None => Value::Union(0, Box::new(Value::Null)),
+        };
+        Value::Record(vec![next, Value::Long(1), Value::Long(2)])
+    };
+    let two = record(Some(record(None)));
+    let records = [record(None), two.clone(), record(Some(two))];
+    let output = dir.path().join("a.tfrecord");
+    let whole = avro(dir.path(), "a.avro", &schema, &records[..2]);
+    let flatten = |options: &mut ConvertOptions| options.flatten = true;
+    with(&whole, &output, flatten).unwrap();
+    assert_eq!(all(&output)[1]["next.x"], json!([1]));
+    let deep = avro(dir.path(), "deep.avro", &schema, &records);
+    let (error, record, field) = fault(with(&deep, &dir.path().join("b.tfrecord"), flatten));
+    assert!(matches!(error, ConvertError::SameKey { .. }), "{error}");
+    assert_eq!((record, field.as_deref()), (Some(2), Some("next.next.x")));
 }
 
 #[test]

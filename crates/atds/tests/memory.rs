@@ -177,6 +177,14 @@ fn no_more_is_allocated_than_the_limit_allows() {
             64,
             (1, list(200 << 10)),
         ),
+        // Rows of many bytes, few of which fit.
+        (
+            longs,
+            ColumnSpec::dense("x", &[64 << 10], DType::Int64),
+            deflate,
+            1,
+            (64, list(64 << 10).repeat(64)),
+        ),
     ]);
     for (kind, column, codec, blocks, (records, payload)) in cases {
         let schema = format!(

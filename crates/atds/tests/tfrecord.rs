@@ -236,6 +236,85 @@ fn damage_is_an_error_with_its_place_and_costs_its_record_by_choice() {
     assert_eq!(found, left);
 }
 
+/// The bytes of other records are not kept where a split has few of a block: places in errors are as if they were.
+#[test]
+fn damage_has_its_place_where_few_records_are_in_the_split() {
+    let folder = Folder::new("damaged-split");
+    let path = folder.0.join("a.tfrecord");
+    write(&path, 0..120, Compression::None);
+    let whole = fs::read(&path).expect("the file can be read");
+    let builder = || Dataset::builder(folder.path(), 4).features(features());
+    let of_split = |builder: atds::DatasetBuilder| {
+        builder.split(atds::Split::new("few", [("few", 0.05), ("most", 0.95)]))
+    };
+    let error = |builder: atds::DatasetBuilder| {
+        let dataset = builder.build().expect("the first record is whole");
+        let error = dataset.iter().find_map(Result::err);
+        error.expect("a record is damaged").to_string()
+    };
+    let members = rows(&of_split(builder()).build().expect("the file is whole"));
+    assert!((2..12).contains(&members.len()), "{}", members.len());
+    let listed = |builder: atds::DatasetBuilder| builder.shuffle_blocks(true).mmap(true);
+    for (id, ..) in &members {
+        let before: usize = (0..*id as u8).map(|i| example(i).len() + 16).sum();
+        let mut bytes = whole.clone();
+        // In its data, which then has another checksum.
+        bytes[before + 14] ^= 1;
+        fs::write(&path, &bytes).expect("the file can be written");
+        let of_all = error(builder());
+        assert!(of_all.contains(&format!("record {id}")), "{of_all}");
+        assert_eq!(error(of_split(builder())), of_all);
+        assert_eq!(error(listed(of_split(builder()))), of_all);
+        let left = of_split(builder()).on_error(atds::OnError::SkipBlock);
+        let found = rows(&left.build().expect("the first record is whole"));
+        let expected = members.iter().filter(|(other, ..)| other != id);
+        assert!(found.iter().eq(expected), "{found:?}");
+    }
+}
+
+/// Its bytes are most of its block's, and both do not fit.
+#[test]
+fn a_large_record_of_a_split_needs_no_more_memory_than_of_all_records() {
+    let folder = Folder::new("large-member");
+    let path = folder.0.join("a.tfrecord");
+    write(&path, 0..120, Compression::None);
+    let builder = || {
+        let id = Feature::fixed_len("id", &[], DType::Int64);
+        let builder = Dataset::builder(folder.path(), 4).features([id]);
+        builder
+            .memory_limit(3_500_000)
+            .reader_buffer_size(1 << 16)
+            .mmap(true)
+    };
+    let ids = |builder: atds::DatasetBuilder| -> Vec<i64> {
+        let dataset = builder.build().expect("the file is whole");
+        let batches = dataset.iter().map(|batch| batch.expect("it fits"));
+        let ids = batches.map(|batch| batch.dense::<i64>("id").expect("a dense column").to_vec());
+        ids.flatten().collect()
+    };
+    let few = || builder().split(atds::Split::new("few", [("few", 0.05), ("most", 0.95)]));
+    let members = ids(few());
+    let mut writer = Writer::new(Vec::new());
+    for i in 0..120 {
+        let mut record = example(i);
+        if i64::from(i) == members[1] {
+            // A field that nobody knows, of 2^21 bytes.
+            record.extend([0x7a, 0x80, 0x80, 0x80, 1]);
+            record.resize(record.len() + (1 << 21), 0);
+        }
+        writer.write(&record).expect("memory takes bytes");
+    }
+    let bytes = writer.finish().expect("memory takes bytes");
+    fs::write(&path, bytes).expect("the file can be written");
+    for listed in [false, true] {
+        let all = ids(builder().shuffle_blocks(listed));
+        assert_eq!(all.len(), 120);
+        let mut found = ids(few().shuffle_blocks(listed));
+        found.sort();
+        assert_eq!(found, members, "listed: {listed}");
+    }
+}
+
 #[test]
 fn two_formats_are_an_error_and_so_are_features_of_another() {
     let folder = Folder::new("two");

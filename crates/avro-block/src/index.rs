@@ -167,6 +167,12 @@ impl IndexEntry {
         })
     }
 
+    /// Whether the head of the block has its numbers in their shortest form:
+    /// [`of_shortest_head`](Self::of_shortest_head) then finds the payload's size.
+    pub fn has_shortest_head(&self) -> bool {
+        IndexEntry::of_shortest_head(self.offset, self.len, self.count).as_ref() == Some(self)
+    }
+
     /// The block of this entry, as block `index` of its file. `bytes` are the
     /// [`len`](Self::len) bytes of the file from [`offset`](Self::offset) on, and `sync` is the
     /// marker of the file's header. The payload is a slice of `bytes`.

@@ -21,5 +21,5 @@ pub use header::Header;
 pub use limits::Limits;
 pub use packing::{Compression, Packer, unpack};
 pub use reader::RowReader;
-pub use row::{Cells, Row, Rows};
+pub use row::{Cells, Row, Rows, UncheckedRow};
 pub use writer::{Index, Writer};

@@ -27,3 +27,6 @@ pub(crate) const BLOCK_BYTES: usize = 64 << 10;
 /// Memory that is taken for a block's last row, which goes beyond the size at which the block ends: enough
 /// for the rows that the format was made for.
 pub(crate) const LAST_ROW_BYTES: usize = 8 << 10;
+
+/// Bytes that the processor loads together.
+pub(crate) const CACHE_LINE: usize = 64;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::error::{Error, ErrorKind};
 use crate::header::{Header, START};
 use crate::limits::{BUFFER_BYTES, Limits};
-use crate::row::{CELL, COUNT, RawCell, Row, count_of};
+use crate::row::{CELL, COUNT, RawCell, Row, UncheckedRow, count_of};
 
 /// Reads a table from any [`Read`], row by row, in memory that does not grow with the table.
 ///
@@ -134,7 +134,8 @@ impl<R: Read> RowReader<R> {
             return Ok(None);
         };
         let columns = self.header.columns();
-        match Row::check(self.cells(at.clone()), columns, offset, self.row - 1) {
+        let row = UncheckedRow::new(self.cells(at.clone()), columns, offset, self.row - 1);
+        match row.check() {
             Ok(_) => Ok(Some(Row::of_checked(self.cells(at)))),
             Err(error) => Err(self.fail(error)),
         }

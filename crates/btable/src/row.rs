@@ -1,5 +1,7 @@
 //! Rows as sparse slices of the bytes that they are read from.
 
+use std::iter;
+
 use crate::error::{Error, ErrorKind};
 
 /// Size in bytes of the number of a row's cells.
@@ -18,30 +20,6 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// The row of these cells, in row `row` whose first cell is at byte `offset` of the file.
-    ///
-    /// # Errors
-    /// A column is out of range, repeated or descending.
-    #[inline]
-    pub(crate) fn check(
-        cells: &'a [RawCell],
-        columns: u32,
-        offset: u64,
-        row: u64,
-    ) -> Result<Self, Error> {
-        let (mut last, mut ascends) = (-1, true);
-        for cell in cells {
-            let next = column(cell);
-            ascends &= next > last;
-            last = next;
-        }
-        if ascends && i64::from(last) < i64::from(columns) {
-            Ok(Row { cells })
-        } else {
-            Err(bad_column(cells.iter().map(column), columns, offset, row))
-        }
-    }
-
     /// The row of cells that were checked.
     #[inline]
     pub(crate) fn of_checked(cells: &'a [RawCell]) -> Self {
@@ -98,6 +76,87 @@ impl<'a> Row<'a> {
         values.fill(0.0);
         for (column, value) in self.iter() {
             values[column as usize] = value;
+        }
+    }
+}
+
+/// A row whose columns are not checked yet. Its cells are checked as they are read, in one pass.
+#[derive(Clone, Copy, Debug)]
+pub struct UncheckedRow<'a> {
+    cells: &'a [RawCell],
+    columns: u32,
+    /// Offset in the file of the first cell.
+    offset: u64,
+    row: u64,
+}
+
+impl<'a> UncheckedRow<'a> {
+    /// The row of these cells, in row `row` whose first cell is at byte `offset` of the file.
+    #[inline]
+    pub(crate) fn new(cells: &'a [RawCell], columns: u32, offset: u64, row: u64) -> Self {
+        UncheckedRow {
+            cells,
+            columns,
+            offset,
+            row,
+        }
+    }
+
+    /// The number of the row.
+    pub fn number(&self) -> u64 {
+        self.row
+    }
+
+    /// Number of cells.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// Whether all values are 0.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    /// The row.
+    ///
+    /// # Errors
+    /// A column is out of range, repeated or descending.
+    #[inline]
+    pub fn check(self) -> Result<Row<'a>, Error> {
+        self.read(iter::repeat_n((), self.len()), |(), _, _| ())
+    }
+
+    /// Calls `give` with an item of `to`, the column and the value of each cell, and returns the row: one pass
+    /// for what [`check`](Self::check) and [`Row::iter`] would read twice.
+    ///
+    /// # Errors
+    /// A column is out of range, repeated or descending. What was given is of no use then.
+    ///
+    /// # Panics
+    /// If `to` has not as many items as there are cells.
+    #[inline]
+    pub fn read<T>(
+        self,
+        to: impl ExactSizeIterator<Item = T>,
+        mut give: impl FnMut(T, u32, f64),
+    ) -> Result<Row<'a>, Error> {
+        assert_eq!(to.len(), self.len(), "an item for each cell");
+        // A negative column is above all others. The differences are negative as long as columns ascend.
+        let (mut last, mut differences) = (-1, -1);
+        self.cells.iter().zip(to).for_each(|(cell, to)| {
+            let next = column(cell) as u32;
+            give(to, next, value(cell));
+            let next = i64::from(next);
+            differences &= last - next;
+            last = next;
+        });
+        if differences < 0 && last < i64::from(self.columns) {
+            Ok(Row { cells: self.cells })
+        } else {
+            let found = self.cells.iter().map(column);
+            Err(bad_column(found, self.columns, self.offset, self.row))
         }
     }
 }
@@ -167,7 +226,18 @@ impl<'a> Rows<'a> {
         self.bytes
     }
 
-    /// The next row, with its columns unchecked.
+    /// The next row, with its columns unchecked. After an error there is none.
+    ///
+    /// # Errors
+    /// The row's number of cells is negative, above the number of columns, or beyond the end of the bytes; or
+    /// there are no more bytes.
+    #[inline]
+    pub fn next_unchecked(&mut self) -> Result<UncheckedRow<'a>, Error> {
+        let (columns, offset, row) = (self.columns, self.offset + COUNT as u64, self.row);
+        let cells = self.next_cells()?;
+        Ok(UncheckedRow::new(cells, columns, offset, row))
+    }
+
     #[inline]
     fn next_cells(&mut self) -> Result<&'a [RawCell], Error> {
         let missing = |missing| {
@@ -184,7 +254,8 @@ impl<'a> Rows<'a> {
             return Err(missing((len - rest.len()) as u64));
         };
         self.offset += (COUNT + len) as u64;
-        self.row += 1;
+        // The number of the first one may be false.
+        self.row = self.row.wrapping_add(1);
         self.bytes = rest;
         Ok(cells.as_chunks().0)
     }
@@ -209,9 +280,7 @@ impl<'a> Iterator for Rows<'a> {
         if self.bytes.is_empty() {
             return None;
         }
-        let (offset, row) = (self.offset + COUNT as u64, self.row);
-        let cells = self.next_cells();
-        let checked = cells.and_then(|cells| Row::check(cells, self.columns, offset, row));
+        let checked = self.next_unchecked().and_then(UncheckedRow::check);
         if checked.is_err() {
             self.bytes = &[];
         }

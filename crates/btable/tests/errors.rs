@@ -3,7 +3,7 @@
 
 mod common;
 
-use atds_btable::{ErrorKind, RowReader, Writer};
+use atds_btable::{ErrorKind, Framer, RowReader, Rows, Writer};
 use common::{check_readers, file, row};
 
 /// The error of a file, which all readers agree on.
@@ -122,6 +122,37 @@ fn rows() {
 }
 
 #[test]
+fn cells_are_checked_as_they_are_read() {
+    for (cells, expected) in [
+        (vec![(0, 1.0), (2, 0.5)], None),
+        (vec![], None),
+        (vec![(0, 1.0), (0, 2.0)], Some("column 0 comes twice")),
+        (vec![(2, 1.0), (3, 2.0)], Some("there is no column 3")),
+        (vec![(1, 1.0), (-2, 2.0)], Some("there is no column -2")),
+    ] {
+        let bytes = row(cells.len() as i32, &cells);
+        let mut rows = Rows::new(&bytes, 3, 100, 7);
+        let unchecked = rows.next_unchecked().expect("a row");
+        assert_eq!((unchecked.number(), unchecked.len()), (7, cells.len()));
+        let mut read = vec![(0, 0.0); cells.len()];
+        let row = unchecked.read(read.iter_mut(), |to, column, value| *to = (column, value));
+        assert_eq!(row.clone().ok(), unchecked.check().ok());
+        match (row, expected) {
+            (Ok(row), None) => assert!(row.iter().eq(read)),
+            (Err(error), Some(expected)) => {
+                assert!(error.to_string().contains(expected), "{error}")
+            }
+            (row, _) => panic!("{row:?} of {cells:?}"),
+        }
+        let end = rows.next_unchecked().expect_err("there is no other row");
+        assert_eq!(
+            end.kind.to_string(),
+            "the file ends inside the row, 4 or more bytes short"
+        );
+    }
+}
+
+#[test]
 fn reading_that_fails_says_where() {
     struct Broken<'a>(&'a [u8]);
     impl std::io::Read for Broken<'_> {
@@ -228,4 +259,16 @@ fn a_file_without_columns_has_one() {
     assert_eq!(told.table.labels, [""]);
     assert_eq!(told.table.rows, [[]]);
     assert!(told.error.is_none());
+}
+
+/// What is said to be known may be false.
+#[test]
+fn known_blocks_of_too_many_rows() {
+    let mut framer = Framer::at_block(3, 0, 8, 0);
+    framer.push(vec![0; 12].into());
+    for rows in [1, u64::MAX, u64::MAX] {
+        let block = framer.next_known(rows, 4).unwrap();
+        assert_eq!((block.rows, block.payload.len()), (rows, 4));
+        assert_eq!(block.rows(3).flatten().count(), 1);
+    }
 }

@@ -4,6 +4,8 @@
 mod common;
 
 use atds_btable::reference::{self, Table};
+use atds_btable::{Frame, Framer};
+use bytes::Bytes;
 use common::{check_readers, check_writers};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -42,6 +44,41 @@ proptest! {
         check_writers(&table);
         let told = check_readers(&reference::write(&table), &lens, block_bytes);
         prop_assert!(told.error.is_none());
+    }
+
+    /// Blocks that are known are those that were found, however their bytes come.
+    #[test]
+    fn known_blocks_are_framed_again(table in table(), lens in lens(), block_bytes in 1usize..200) {
+        let file = reference::write(&table);
+        let mut framer = Framer::new().with_block_bytes(block_bytes);
+        framer.push(file.clone().into());
+        framer.end();
+        let Frame::Header(header) = framer.next().unwrap() else {
+            panic!("the header is the first frame");
+        };
+        let mut blocks = Vec::new();
+        while let Frame::Block(block) = framer.next().unwrap() {
+            blocks.push(block);
+        }
+        let mut known = Framer::at_block(header.columns(), 0, header.len(), 0);
+        let mut found = Vec::new();
+        let mut rest = &file[header.len() as usize..];
+        for len in lens.iter().cycle() {
+            while let Some(next) = blocks.get(found.len())
+                && let Some(block) = known.next_known(next.rows, next.payload.len())
+            {
+                found.push(block);
+            }
+            if rest.is_empty() {
+                break;
+            }
+            let (piece, after) = rest.split_at((*len).min(rest.len()));
+            known.push(Bytes::copy_from_slice(piece));
+            rest = after;
+        }
+        prop_assert_eq!(&found, &blocks);
+        prop_assert_eq!(known.end_offset(), file.len() as u64);
+        prop_assert!(known.next_known(1, 4).is_none());
     }
 
     #[test]

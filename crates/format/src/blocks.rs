@@ -53,6 +53,12 @@ pub trait Blocks: Send + fmt::Debug {
         Ok(ranges)
     }
 
+    /// Whether the blocks that were found, once there are no more, can be listed by a
+    /// [`Layout`](crate::Layout) where the file is opened again.
+    fn has_layout(&self) -> bool {
+        false
+    }
+
     /// Number of bytes after the last block that were left out, once there are no more blocks.
     fn trailing_bytes(&self) -> u64 {
         0

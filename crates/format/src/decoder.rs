@@ -48,7 +48,8 @@ pub trait Decoder: Send + Sync + fmt::Debug {
     fn seek(&self, block: &Prepared, from: Pos, record: u64) -> Result<Pos, Error>;
 
     /// Whether records say how long they are, so that [`seek`](Self::seek) takes a few cycles a record while the
-    /// payload is in a cache. Where few records of a block are read, they are then found before it leaves it.
+    /// payload is in a cache. [`Pos::at`] is then an offset in the payload, and a record is decoded from its own bytes
+    /// alone: where few records of a block are read, the pipeline keeps their bytes and lets the others go.
     fn seeks_by_lengths(&self) -> bool {
         false
     }

@@ -17,6 +17,12 @@ pub trait Format: Send + Sync + fmt::Debug {
     /// # Errors
     /// The file cannot be of the format, for instance by its length.
     fn open(&self, file: &FileInfo<'_>) -> Result<Box<dyn Blocks>, Error>;
+
+    /// Whether a [`Layout`] spares the framing work where all payloads are read in file order, too. If the payload of
+    /// a block is not the block's, decoding its records or [`Decoder::finish`](crate::Decoder::finish) has to find it.
+    fn frames_by_layout(&self) -> bool {
+        false
+    }
 }
 
 /// How well a file fits a format.
@@ -41,7 +47,8 @@ pub struct FileInfo<'a> {
     /// Whether the payloads of all blocks are read in file order. If not, the pipeline first asks
     /// for a list of the blocks, and then for some of their payloads.
     pub payloads: bool,
-    /// Where the blocks are, if that is known and `payloads` is false. A format may list them by it instead of
-    /// finding them, if it checks in [`Blocks::payload`] that a payload is the block's.
+    /// Where the blocks are, if that is known, and `payloads` is false or [`Format::frames_by_layout`] is true. A
+    /// format may list them by it instead of finding them, if it checks in [`Blocks::payload`] that a payload is the
+    /// block's.
     pub layout: Option<&'a Layout>,
 }

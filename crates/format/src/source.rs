@@ -37,6 +37,16 @@ pub trait ByteSource: Send + Sync + fmt::Debug {
     /// block.
     fn read(&self, range: Range<u64>, buffer: ReadBuffer, done: Completion);
 
+    /// Reads bytes from `offset` on into `buffer` before it returns. Returns their number, 0 at the end of the file,
+    /// or `None` if the source answers only [`read`](Self::read), which is the default. The pipeline calls it for
+    /// short ranges: a completion and a buffer of the pool would take longer than the read.
+    ///
+    /// # Errors
+    /// The file cannot be read, or has become shorter.
+    fn read_few(&self, _offset: u64, _buffer: &mut [u8]) -> Option<io::Result<usize>> {
+        None
+    }
+
     /// Called while a file is framed, before its bytes from `offset` on are used. Offsets ascend, unless runs
     /// of blocks are shuffled. A local file sees here whether it was truncated.
     ///

@@ -94,11 +94,9 @@ fn copy_in_chunks<'a>(
             break left;
         }
         debug_assert!(used <= upto && next.literals <= tokens.literal_count);
-        // SAFETY: the literals before matches never get fewer, and are `literal_count` at most, as
-        // `Tokens` promises: `upto` is not before `used`, and the `run` between them is part of
-        // `literals`, which has a chunk more. `written + run + length` is at most `chunks_end`, and
-        // `output` has two chunks more; none of it wraps, as `run` is at most `CAPACITY`, `length` has
-        // 16 bits and `written` is at most `output.len()`. `distance` is from 1 to `start`.
+        // SAFETY: as `Tokens` promises, `used..upto` are literals, and have a chunk after them. `end` is at most
+        // `chunks_end`, two chunks before the end of `output`; it cannot wrap, as `run` is at most `CAPACITY` and
+        // `length` has 16 bits. `distance` is from 1 to `start`.
         unsafe {
             copy_chunks(used, bytes.add(written), run);
             let to = bytes.add(start);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::flow::{Denied, Flow};
 use crate::memory::Lease;
-use crate::tuning::MOST_ROOM;
+use crate::tuning::MUCH_MEMORY;
 
 /// What a running op holds, of a lease that grows where it needs more.
 #[derive(Debug)]
@@ -115,7 +115,7 @@ impl Account {
             return (self.lease.bytes() - self.used).saturating_add(memory.left());
         }
         let share = memory.left() / (8 * self.flow.options.threads as u64);
-        let wanted = self.used.saturating_add(bytes.max(share.min(MOST_ROOM)));
+        let wanted = self.used.saturating_add(bytes.max(share.min(MUCH_MEMORY)));
         if wanted > self.lease.bytes() && self.lease.try_grow(wanted) {
             self.show();
         }

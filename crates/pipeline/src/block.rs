@@ -1,6 +1,6 @@
 //! A block on its way through the pipeline: its payload, and the positions of records in it.
 
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
 use std::sync::{Arc, PoisonError};
 
@@ -11,8 +11,11 @@ use crate::delays;
 use crate::memory::Lease;
 use crate::split::Members;
 use crate::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, OnceLock};
-use crate::tuning::{BLOCK_BYTES, MAX_HINTS, MAX_SPACED_HINTS};
+use crate::tuning::{MAX_HINTS, MAX_SPACED_HINTS};
 use crate::{Error, ErrorKind};
+
+/// Bytes that a block counts for in addition to its payload.
+const BLOCK_BYTES: u64 = 512;
 
 /// What the blocks of one file and schema have in common. It does not share a cache line with the counts
 /// of its `Arc`, which change with each block.
@@ -45,9 +48,11 @@ pub(crate) struct Block {
     payload_offset: Option<u64>,
     /// The most bytes of the prepared payload, if the framing says so.
     pub(crate) max_prepared: Option<u64>,
-    /// Positions at regular intervals, if the op that prepared the block has found them; or those of its members, if
-    /// they are few.
+    /// Positions at regular intervals, if the op that prepared the block has found them; or those of the runs of its
+    /// members, if these alone were copied.
     spaced_hints: OnceLock<Vec<Pos>>,
+    /// Where the runs of members that were copied are in the block's payload; empty if all of it is here.
+    copied_from: Vec<u64>,
 }
 
 /// The payload of a block.
@@ -95,6 +100,14 @@ pub(crate) struct PreparedSize {
     pub(crate) early: AtomicU64,
     /// Bytes that preparing it took in addition.
     pub(crate) working: AtomicU64,
+}
+
+/// A run of members of a block.
+pub(crate) struct MemberRun {
+    /// The first of them.
+    record: u64,
+    /// Where they are in the payload.
+    pub(crate) bytes: Range<usize>,
 }
 
 /// The place of a record.
@@ -208,6 +221,7 @@ impl Block {
             payload,
             hints: Hints::default(),
             spaced_hints: OnceLock::new(),
+            copied_from: Vec::new(),
         }
     }
 
@@ -232,8 +246,40 @@ impl Block {
         })
     }
 
+    /// The position of record `record`, from an earlier one or a nearer one that is known. Bytes of other splits
+    /// may be gone, so that who comes from one member to another asks here.
+    ///
+    /// # Errors
+    /// Those of [`Decoder::seek`].
+    pub(crate) fn seek(
+        &self,
+        prepared: &Prepared,
+        mut pos: Pos,
+        record: u64,
+    ) -> Result<Pos, atds_format::Error> {
+        if pos.record >= record {
+            return Ok(pos);
+        }
+        let known = self.nearest(record);
+        if known.record > pos.record {
+            pos = known;
+        }
+        self.file.decoder.seek(prepared, pos, record)
+    }
+
+    /// Number of the records that the payload has.
+    pub(crate) fn payload_records(&self) -> u64 {
+        match self.copied_from.is_empty() {
+            true => self.records,
+            false => self.members.count(),
+        }
+    }
+
     /// Finds the positions of every `interval`-th record, so that reads of few records skip few.
     pub(crate) fn find_spaced_hints(&self, prepared: &Prepared, interval: u64) {
+        if self.spaced_hints.get().is_some() {
+            return;
+        }
         let interval = interval.max(self.records / MAX_SPACED_HINTS).max(1);
         let (mut hints, mut pos) = (Vec::new(), self.start);
         while pos.record + interval < self.records {
@@ -250,21 +296,58 @@ impl Block {
         let _ = self.spaced_hints.set(hints);
     }
 
-    /// Finds where its members are, if they are few: the planning thread, while the framing has the payload in a
-    /// cache. A worker would wait for the memory of each record between them.
-    pub(crate) fn find_members(&self) {
-        let Some(Ok(prepared)) = self.payload.prepared() else {
+    /// The payload, and the runs of its members. `None` if a record is bad, which the read that comes to it reports; or
+    /// if the payload is not the block's own.
+    pub(crate) fn member_runs(&self) -> Option<(Bytes, Vec<MemberRun>)> {
+        let BlockPayload::Own(payload) = &self.payload else {
+            return None;
+        };
+        let bytes = lock(&payload.parts).0.first()?.clone();
+        let (prepared, decoder) = (Prepared::of_bytes(bytes.clone()), &self.file.decoder);
+        let (mut pos, mut found) = (self.start, Vec::new());
+        for run in self.members.runs(0, self.members.count()) {
+            let start = decoder.seek(&prepared, pos, run.start).ok()?;
+            pos = decoder.seek(&prepared, start, run.end).ok()?;
+            let end = match run.end == self.records {
+                // With what should not be there: the check of the end finds it.
+                true => bytes.len(),
+                false => pos.at as usize,
+            };
+            let run = MemberRun {
+                record: run.start,
+                bytes: start.at as usize..end,
+            };
+            bytes.get(run.bytes.clone())?;
+            found.push(run);
+        }
+        Some((bytes, found))
+    }
+
+    /// Replaces the payload by `copied`, which has the bytes of `runs` one after another.
+    pub(crate) fn replace_payload(&mut self, runs: &[MemberRun], copied: Bytes, lease: Lease) {
+        let BlockPayload::Own(payload) = &mut self.payload else {
             return;
         };
-        let members = self.members.count();
-        let mut found = Vec::with_capacity(members as usize);
-        let mut pos = self.start;
-        found.extend(self.members.runs(0, members).map_while(|run| {
-            // The read that comes to a bad record reports it.
-            pos = self.file.decoder.seek(prepared, pos, run.start).ok()?;
-            Some(pos)
-        }));
-        let _ = self.spaced_hints.set(found);
+        payload.bytes = copied.len() as u64;
+        *lock(&payload.parts) = (vec![copied], Some(lease));
+        let mut at = 0;
+        let positions = runs.iter().map(|run| {
+            let record = run.record;
+            let pos = Pos { record, at };
+            at += run.bytes.len() as u64;
+            pos
+        });
+        // The block is new: nobody else sets them.
+        let _ = self.spaced_hints.set(positions.collect());
+        self.copied_from = runs.iter().map(|run| run.bytes.start as u64).collect();
+    }
+
+    /// Where byte `at` of the payload is in that of the block in the file.
+    fn offset_in_payload(&self, at: u64) -> u64 {
+        let hints = self.spaced_hints.get().map_or(&[][..], |hints| hints);
+        let mut runs = hints.iter().zip(&self.copied_from);
+        let run = runs.rfind(|(pos, _)| pos.at <= at);
+        run.map_or(at, |(pos, from)| from + (at - pos.at))
     }
 
     /// Publishes a position, for later reads of the block, also those of other workers if there are any.
@@ -304,7 +387,7 @@ impl Block {
             && let Some(offset) = place.decompressed_offset.take()
         {
             // The block lies in the file as it is decoded.
-            place.offset = Some(payload + offset);
+            place.offset = Some(payload + self.offset_in_payload(offset));
         }
         error
     }

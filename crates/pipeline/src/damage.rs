@@ -21,9 +21,11 @@ use crate::measure::share;
 use crate::pieces::PieceBatch;
 use crate::planner::{BatchPlan, BlockRead};
 use crate::prepare::needed_limit;
-use crate::tuning::{COUNTED_RECORDS, LEAST_TRIED, MAX_SKIPPED_LISTED};
 use crate::worker::Worker;
 use crate::{Error, ErrorKind};
+
+/// The most places of damage that an iteration lists; others are counted.
+const MAX_SKIPPED_LISTED: usize = 65_536;
 
 /// Damage, and what was left out for it.
 #[derive(Clone, Debug)]
@@ -303,12 +305,12 @@ impl Worker {
         // `member` is the number of the record at `pos`, or of the first after it that is in the split.
         let (mut member, end) = (read.first, read.first + read.records);
         let mut pos = block.nearest(block.members.record(member));
-        let (mut lost, mut most) = (Vec::new(), COUNTED_RECORDS);
+        let (mut lost, mut most) = (Vec::new(), self.walked_records());
         while let Some(run) = block.members.runs(member, most.min(end - member)).next() {
             if self.flow.is_stopped() {
                 return Err(Denied::Cancelled);
             }
-            match decoder.seek(prepared, pos, run.start) {
+            match block.seek(prepared, pos, run.start) {
                 Ok(first) => pos = first,
                 Err(error) => {
                     let record = error.place.record.unwrap_or(0).min(run.start);
@@ -361,7 +363,7 @@ impl Worker {
         at: Pos,
         account: &mut Account,
     ) -> Result<u64, Denied> {
-        let mut bytes = LEAST_TRIED;
+        let mut bytes = 1;
         loop {
             account.take(grown(bytes))?;
             let tried = self.try_records(block, prepared, (at, 1), grown(bytes));

@@ -156,29 +156,20 @@ impl Worker {
         };
         let first = block.members.record(read.first);
         if pos.record < first {
-            // It may have been published since.
-            pos = block.nearest(first);
-        }
-        if pos.record < first {
-            let found = decoder.seek(prepared, pos, first);
+            // A nearer one may have been published since.
+            let found = block.seek(prepared, pos, first);
             pos = found.map_err(|error| block.error(error))?;
             block.publish(pos, self.flow.options.threads > 1);
         }
         let mut left = records;
         for run in block.members.runs(read.first, records) {
-            if pos.record < run.start {
-                // Records between are of other splits.
-                let known = block.nearest(run.start);
-                if known.record > pos.record {
-                    pos = known;
-                }
-                let found = decoder.seek(prepared, pos, run.start);
-                pos = found.map_err(|error| block.error(error))?;
-            }
+            // Records between are of other splits.
+            let found = block.seek(prepared, pos, run.start);
+            pos = found.map_err(|error| block.error(error))?;
             while pos.record < run.end {
                 let row = slots.row() as u64;
                 if row >= growth.next_row || growth.read_bytes >= self.counted_bytes {
-                    let row_bytes = prepared.bytes() as u64 / block.records.max(1);
+                    let row_bytes = prepared.bytes() as u64 / block.payload_records().max(1);
                     self.count_growth(growth, slots, account, row_bytes)?;
                 }
                 let records = (run.end - pos.record).min(growth.next_row - row);

@@ -73,13 +73,16 @@ pub enum ErrorKind {
     /// The window of blocks and one batch do not fit the memory limit.
     #[error(
         "`memory_limit` is {limit} bytes, but the window and a batch need {needed} or more: raise \
-         it, or lower `shuffle_buffer_size` or `batch_size`"
+         it, or lower {}",
+        memory_advice(*in_turns)
     )]
     MemoryLimit {
         /// The limit in bytes.
         limit: u64,
         /// The least limit that may suffice, as far as is known.
         needed: u64,
+        /// Whether several files take turns. The window has blocks of each.
+        in_turns: bool,
     },
     /// A block has too many records to be split by record.
     #[error(
@@ -152,6 +155,16 @@ impl fmt::Display for Error {
 
 // No `source`: the message of the kind is part of this one's.
 impl StdError for Error {}
+
+/// The options to lower where memory is missing, by [`ErrorKind::MemoryLimit::in_turns`].
+#[must_use]
+pub fn memory_advice(in_turns: bool) -> &'static str {
+    if in_turns {
+        "`shuffle_buffer_size`, `batch_size` or the cycle length of `interleave`"
+    } else {
+        "`shuffle_buffer_size` or `batch_size`"
+    }
+}
 
 /// Why a thread of the pipeline stops.
 #[derive(Debug)]

@@ -5,6 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use atds_format::{ByteSource, Format, Layout, Location};
+use twox_hash::XxHash3_64;
 
 /// The files of a data set, in the order in which an unshuffled epoch reads them.
 pub trait Files: Send + Sync + fmt::Debug {
@@ -36,10 +37,19 @@ pub trait Files: Send + Sync + fmt::Debug {
         None
     }
 
-    /// Where the blocks of file `file` are, if that is known of the file as it is now. Asked for where not all
-    /// payloads are read in file order, and damage is an error.
+    /// Where the blocks of file `file` are, if that is known of the file as it is now. Asked for where damage is an
+    /// error, and not all payloads are read in file order or the format frames by it.
     fn layout(&self, _file: usize) -> Option<Layout> {
         None
+    }
+
+    /// Called with the numbers of records of all blocks of file `file` once they were framed, unless damage is
+    /// left out.
+    ///
+    /// # Errors
+    /// [`block_records`](Self::block_records) may have others.
+    fn check_blocks(&self, _file: usize, _found: BlockCounts) -> io::Result<()> {
+        Ok(())
     }
 
     /// A number that is another once file `file` has changed; `None` if that is not known, so that an
@@ -55,4 +65,27 @@ pub trait Files: Send + Sync + fmt::Debug {
 
     /// Called when bytes after the last block of file `file` were left out.
     fn left_out(&self, _file: usize, _trailing_bytes: u64) {}
+}
+
+/// The number of records of each block of a file, in file order, as a hash.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockCounts(u64);
+
+impl BlockCounts {
+    /// Adds the next block, which has `records` records.
+    pub(crate) fn add(&mut self, records: u64) {
+        // So the order counts, and a block without records, too.
+        let mut both = [0; 16];
+        both[..8].copy_from_slice(&self.0.to_le_bytes());
+        both[8..].copy_from_slice(&records.to_le_bytes());
+        self.0 = XxHash3_64::oneshot(&both);
+    }
+}
+
+impl FromIterator<u64> for BlockCounts {
+    fn from_iter<I: IntoIterator<Item = u64>>(records: I) -> Self {
+        let mut counts = BlockCounts::default();
+        records.into_iter().for_each(|records| counts.add(records));
+        counts
+    }
 }

@@ -216,7 +216,8 @@ impl State {
 
 impl Flow {
     pub(crate) fn new(options: Options, spec: BatchSpec) -> Arc<Self> {
-        let memory = Arc::new(Memory::new(options.memory_limit));
+        let in_turns = options.turns().is_some_and(|turns| turns.cycle_length > 1);
+        let memory = Arc::new(Memory::new(options.memory_limit, in_turns));
         let costs = options.costs.clone().unwrap_or_default();
         let counters = Counters::new(memory.clone(), costs.clone(), &options);
         Arc::new_cyclic(|this: &Weak<Flow>| Flow {

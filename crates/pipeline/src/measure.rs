@@ -11,7 +11,7 @@ use crate::decode::{Written, grown, ungrown};
 use crate::memory::Lease;
 use crate::pieces::PieceBatch;
 use crate::planner::BlockRead;
-use crate::tuning::COUNTED_RECORDS;
+use crate::tuning::{FEW_RECORDS, KEPT_SHARE};
 use crate::worker::Worker;
 
 /// What was found of a plan.
@@ -126,6 +126,14 @@ impl Worker {
         (found.written, found.too_large)
     }
 
+    /// Number of records that are walked at a time to find what they need. What their columns of fixed size take
+    /// does not count.
+    pub(crate) fn walked_records(&self) -> u64 {
+        let bytes = self.flow.memory.limit() / KEPT_SHARE;
+        let records = bytes / self.flow.builders.fixed_row_bytes.max(1);
+        records.clamp(1, FEW_RECORDS)
+    }
+
     fn measure_read(&mut self, read: &BlockRead, row: u64, prepared: &Prepared, found: &mut Found) {
         let flow = self.flow.clone();
         let spec = flow.builders.spec();
@@ -139,7 +147,7 @@ impl Worker {
         let members = &read.block.members;
         let mut pos = read.block.nearest(members.record(read.first));
         let mut scratch = Scratch::default();
-        let (mut left, mut most) = (read.records, COUNTED_RECORDS);
+        let (mut left, mut most) = (read.records, self.walked_records());
         while left > 0 && !self.flow.is_stopped() {
             if found.looked_at() > limit && found.rows > 0 {
                 return found.add_rows(left);
@@ -148,7 +156,7 @@ impl Worker {
             let Some(run) = members.runs(member, left.min(most)).next() else {
                 return;
             };
-            let Ok(first) = decoder.seek(prepared, pos, run.start) else {
+            let Ok(first) = read.block.seek(prepared, pos, run.start) else {
                 return;
             };
             pos = first;

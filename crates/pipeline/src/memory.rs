@@ -20,6 +20,8 @@ use crate::tuning::AHEAD_SHARE;
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     limit: u64,
+    /// Whether several files take turns, for the error.
+    pub(crate) in_turns: bool,
     held: AtomicU64,
     /// The most bytes that were held at a time.
     pub(crate) peak: atomic::AtomicU64,
@@ -38,9 +40,10 @@ pub(crate) trait Cache: Send + Sync + fmt::Debug {
 }
 
 impl Memory {
-    pub(crate) fn new(limit: u64) -> Self {
+    pub(crate) fn new(limit: u64, in_turns: bool) -> Self {
         Memory {
             limit,
+            in_turns,
             ..Memory::default()
         }
     }
@@ -71,7 +74,8 @@ impl Memory {
         self.batch_limit() + self.ahead_limit() / 2
     }
 
-    /// The most bytes of the payloads of one window, and of the reads of one that is copied out of several.
+    /// The most bytes of the payloads of one window, and of what one of them is copied from: the reads that it lies
+    /// in, or the block whose few members are copied.
     pub(crate) fn copy_limit(&self) -> u64 {
         self.limit - self.ahead_limit()
     }

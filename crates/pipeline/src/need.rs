@@ -76,7 +76,11 @@ pub(crate) fn exceeded(memory: &Memory, needed: u64, place: Option<&RecordPlace>
     // Other batches may need a little more.
     let needed = needed.saturating_add(needed / 16);
     let needed = Memory::limit_for(needed).max(limit.saturating_add(1));
-    let mut error = Error::new(ErrorKind::MemoryLimit { limit, needed });
+    let mut error = Error::new(ErrorKind::MemoryLimit {
+        limit,
+        needed,
+        in_turns: memory.in_turns,
+    });
     if let Some(place) = place {
         *error.place = place.place();
     }

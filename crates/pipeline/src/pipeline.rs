@@ -15,15 +15,19 @@ use crate::files::Files;
 use crate::flow::Flow;
 use crate::interleave::Interleave;
 use crate::layers::Rest;
-use crate::planning_thread::{PlanningThread, RunCache};
+use crate::planning_thread::{BlockCache, PlanningThread};
 use crate::progress::LOGGED_EVERY;
+use crate::read_pool::SpareBuffers;
 use crate::replay::Position;
 use crate::slice::Slice;
 use crate::split::Split;
 use crate::stats::{Stats, StatsHandle};
 use crate::sync::{Instant, ThreadPool};
-use crate::tuning::{KEPT_SHARE, MIN_READ_SIZE};
+use crate::tuning::KEPT_SHARE;
 use crate::{Error, ErrorKind, Skipped, SkippedCounts, Trace};
+
+/// Bytes of a read at least, under a limit of memory that allows no more.
+const MIN_READ_SIZE: usize = 1 << 10;
 
 /// How files become batches.
 #[derive(Clone, Debug)]
@@ -49,9 +53,9 @@ pub struct Options {
     /// Whether files take turns, each of some records; `None` if one is read after another. Their blocks are in file
     /// order then. Without effect with `shuffle_runs`.
     pub interleave: Option<Interleave>,
-    /// What iterations have listed of the runs: those that follow need not list files that have not changed;
-    /// `None` if only the iterations of one pipeline share it.
-    pub runs: Option<Arc<RunCache>>,
+    /// What iterations have found of the blocks of files, for those that follow; `None` if only those of one
+    /// pipeline share it.
+    pub blocks: Option<Arc<BlockCache>>,
     /// Number of batches that are finished before the consumer asks for them; 0 counts as 1. While so
     /// many are ready, no op starts to make more. A batch is ready when all before it are: those that are
     /// being made, and those that wait for an earlier one, come on top: no worker has more than one op, and
@@ -97,6 +101,8 @@ pub struct Options {
     /// What iterations have measured: they begin with it, and measure for the next; `None` if only those
     /// of one pipeline share it.
     pub costs: Option<Arc<Costs>>,
+    /// What iterations leave of their buffers for the next; `None` if only those of one pipeline share it.
+    pub buffers: Option<Arc<SpareBuffers>>,
     /// For tests: number of bytes of a run of blocks.
     #[doc(hidden)]
     pub run_bytes: u64,
@@ -129,7 +135,7 @@ impl Options {
             shuffle_blocks: false,
             shuffle_runs: false,
             interleave: None,
-            runs: None,
+            blocks: None,
             prefetch: 2,
             threads: 1,
             automatic: false,
@@ -146,6 +152,7 @@ impl Options {
             trace: None,
             pool: None,
             costs: None,
+            buffers: None,
             run_bytes: RUN_BYTES,
             logged_every: LOGGED_EVERY,
             op_rows: None,
@@ -158,6 +165,11 @@ impl Options {
     pub(crate) fn has_file(&self, file: usize) -> bool {
         let own = self.files.as_ref();
         own.is_none_or(|own| own.binary_search(&file).is_ok())
+    }
+
+    /// How files take turns, if they do.
+    pub(crate) fn turns(&self) -> Option<Interleave> {
+        self.interleave.filter(|_| !self.shuffle_runs)
     }
 
     pub(crate) fn is_shuffled(&self) -> bool {
@@ -203,7 +215,8 @@ impl Pipeline {
                 prefetch: least(options.prefetch),
                 read_size: read_size(&options, files.len()),
                 costs: Some(options.costs.unwrap_or_default()),
-                runs: Some(options.runs.unwrap_or_default()),
+                blocks: Some(options.blocks.unwrap_or_default()),
+                buffers: Some(options.buffers.unwrap_or_default()),
                 ..options
             },
         }

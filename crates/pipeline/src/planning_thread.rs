@@ -4,6 +4,7 @@ mod again;
 mod blocks;
 mod framing;
 mod interleaved;
+mod known;
 mod payloads;
 mod reads;
 mod runs;
@@ -17,7 +18,7 @@ use atds_shuffle::{block_order, file_order, run_order};
 
 use self::blocks::{File, Framed};
 use self::framing::{Framing, OrderedBlocks};
-pub use self::runs::RunCache;
+pub use self::known::BlockCache;
 pub(crate) use self::runs::{RunList, RunsAhead};
 use crate::block::{Block, BlockPayload};
 use crate::damage::Skipped;
@@ -34,8 +35,8 @@ use crate::read_pool::ReadPool;
 use crate::replay::{Position, Replay, Resumed, Wanted};
 use crate::sequence::Sequence;
 use crate::slice::{FileOrder, FilePart};
-use crate::tuning::{COUNTED_BYTES, DOUBTFUL_BATCH_BYTES};
-use crate::watch::PLANNER;
+use crate::tuning::{COUNTED_BYTES, MUCH_MEMORY};
+use crate::watch::{LIST, PLANNER};
 use crate::{Error, ErrorKind};
 
 /// The planning thread's state.
@@ -77,7 +78,10 @@ impl PlanningThread {
         let options = &flow.options;
         PlanningThread {
             files,
-            pool: ReadPool::new(flow.memory.clone()),
+            pool: ReadPool::new(
+                flow.memory.clone(),
+                options.buffers.clone().unwrap_or_default(),
+            ),
             planner: Planner::new(options),
             sequence: Sequence::new(flow.clone()),
             read_size: options.read_size as u64,
@@ -161,7 +165,10 @@ impl PlanningThread {
         self.add_to_replay([given]);
         let seed = flow.options.seed;
         let runs = match flow.options.shuffle_runs {
-            true => Some(self.list_runs()?),
+            true => {
+                self.forget_changed_runs();
+                Some(self.list_runs()?)
+            }
             false => None,
         };
         let mut order = match &runs {
@@ -184,7 +191,7 @@ impl PlanningThread {
             }
             (None, counted) => counted.cloned().unwrap_or_default(),
         };
-        let interleave = flow.options.interleave.filter(|_| self.are_in_turns());
+        let interleave = flow.options.turns();
         let turns = interleave.map(|interleave| Turns::new(interleave, order.len()));
         let of_files = records.clone();
         let (order, records) = match &turns {
@@ -253,6 +260,8 @@ impl PlanningThread {
                 && (flow.options.split.as_ref()).is_some_and(|split| split.leaves_blocks_out());
             let mut file = self.open(part.file, !listed && !leaves_out)?;
             let mut framing = Framing::new(place, part);
+            let listing = || flow.watch.begin(LIST.in_file(&file.location));
+            let _listing = (!file.has_payloads).then(listing);
             // An input without a size cannot be listed.
             let framed = if listed && file.size.is_some() {
                 self.listed_file(&mut file, &mut framing, epoch)
@@ -316,7 +325,9 @@ impl PlanningThread {
     }
 
     fn list(&mut self, number: usize, mut on_block: impl FnMut(Framed)) -> Result<(), Stop> {
+        let flow = self.flow.clone();
         let mut file = self.open(number, false)?;
+        let _listing = flow.watch.begin(LIST.in_file(&file.location));
         while let Some(framed) = self.next_block(&mut file)? {
             on_block(framed);
         }
@@ -481,11 +492,7 @@ impl PlanningThread {
         self.flow.counters.note(|stats| {
             stats.raw_bytes = stats.raw_bytes.saturating_add(desc.file_bytes);
         });
-        let positions = match context.decoder.seeks_by_lengths() {
-            true => framed.members.position_bytes(),
-            false => None,
-        };
-        let lease = match framed.members.bytes() + positions.unwrap_or(0) {
+        let lease = match framed.members.bytes() + framed.run_bytes().unwrap_or(0) {
             0 => None,
             bytes => {
                 if let BlockPayload::Own(payload) = &mut payload {
@@ -496,8 +503,7 @@ impl PlanningThread {
             }
         };
         let members = (framed.members.clone(), lease);
-        let block = Block::new(desc, context.clone(), framed.first_record, members, payload);
-        let block = Arc::new(block);
+        let mut block = Block::new(desc, context.clone(), framed.first_record, members, payload);
         let rows = block
             .members
             .count()
@@ -506,8 +512,7 @@ impl PlanningThread {
         let has_empty = context.decoder.most_records(0) > 0;
         if self.flow.options.skip_damage {
             // It was checked as it was framed.
-        } else if has_empty
-            || rows.saturating_mul(self.flow.builders.fixed_row_bytes) > DOUBTFUL_BATCH_BYTES
+        } else if has_empty || rows.saturating_mul(self.flow.builders.fixed_row_bytes) > MUCH_MEMORY
         {
             block.check_count()?;
         }
@@ -526,18 +531,18 @@ impl PlanningThread {
             return Ok(());
         }
         if !block.file.decoder.prepares() {
-            block.payload.take_as_it_is();
-            if positions.is_some() {
-                block.find_members();
+            let bytes = block.payload.bytes;
+            self.flow.counters.add_prepared(bytes, block.records);
+            if framed.run_bytes().is_some() {
+                self.copy_members(file, &mut block)?;
             }
-            self.flow
-                .counters
-                .add_prepared(block.payload.bytes, block.records);
+            block.payload.take_as_it_is();
         }
         if block.payload.enters_window() {
             let bytes = block.payload.window_bytes();
             self.check_window(file, bytes)?;
         }
+        let block = Arc::new(block);
         self.hold(file, &block);
         if self.are_in_turns() {
             // Its turns come.
@@ -550,6 +555,27 @@ impl PlanningThread {
         if self.flow.is_stopped() {
             return Err(Stop::Cancelled);
         }
+        Ok(())
+    }
+
+    /// Copies the members of a block, so that the buffer of its read is free for the next read while a cache has it.
+    /// A block stays whole where memory may be missing for both: what can be read without a split can be read
+    /// with one.
+    fn copy_members(&mut self, file: &File, block: &mut Block) -> Result<(), Stop> {
+        let Some((payload, runs)) = block.member_runs() else {
+            return Ok(());
+        };
+        let len = runs.iter().map(|run| run.bytes.len()).sum();
+        let window = self.planner.window_bytes() + block.payload.window_bytes();
+        if window.saturating_add(len as u64) > self.flow.memory.copy_limit() {
+            return Ok(());
+        }
+        let lease = self.lease(file, len as u64)?;
+        let mut copied = Vec::with_capacity(len);
+        for run in &runs {
+            copied.extend_from_slice(&payload[run.bytes.clone()]);
+        }
+        block.replace_payload(&runs, copied.into(), lease);
         Ok(())
     }
 

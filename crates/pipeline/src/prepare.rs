@@ -14,7 +14,6 @@ use crate::memory::Lease;
 use crate::ops::EarlyBlock;
 use crate::planner::BlockRead;
 use crate::sync::Instant;
-use crate::tuning::LEAST_TRIED;
 use crate::watch::FOR_PREPARE;
 use crate::worker::Worker;
 use crate::{Error, ErrorKind};
@@ -216,7 +215,7 @@ impl Worker {
         let most = self.flow.options.max_block_bytes as u64;
         let doubled = held.saturating_mul(2).max(1024);
         let next = needed.filter(|needed| needed > held).unwrap_or(doubled);
-        // Each attempt begins anew, and no other op wants the memory of one that is alone.
+        // Each attempt begins again, and no other op wants the memory of one that is alone.
         let more = if account.is_alone { 4 } else { 1 };
         let got = account.set(*held, next.saturating_mul(more).min(most))?;
         if got <= *held {
@@ -236,7 +235,7 @@ impl Worker {
     /// does not depend on what was granted.
     #[cold]
     fn limit_of_damaged(&mut self, block: &Block, parts: &[Bytes], held: u64) -> u64 {
-        let mut limit = LEAST_TRIED;
+        let mut limit = 1;
         while limit < held {
             let mut jobs = [PrepareJob::new(parts, as_limit(limit))];
             block.file.decoder.prepare(&mut jobs, &mut self.scratch);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::{fmt, mem};
 
 use atds_format::{BufferPool, ReadBuffer};
 use bytes::Bytes;
@@ -16,9 +17,16 @@ use crate::tuning::KEPT_SHARE;
 pub(crate) struct ReadPool {
     memory: Arc<Memory>,
     kept: Mutex<Buffers>,
+    /// Gets what is kept when the iteration is over.
+    spare: Arc<SpareBuffers>,
     /// Bytes of the buffers of which a slice is used.
     used: AtomicU64,
 }
+
+/// The buffers of reads that an iteration leaves for the next, so that short epochs need not make them again:
+/// at most a 64th of its memory limit.
+#[derive(Default)]
+pub struct SpareBuffers(Mutex<Buffers>);
 
 #[derive(Debug, Default)]
 struct Buffers {
@@ -28,12 +36,18 @@ struct Buffers {
 }
 
 impl ReadPool {
-    pub(crate) fn new(memory: Arc<Memory>) -> Arc<Self> {
+    pub(crate) fn new(memory: Arc<Memory>, spare: Arc<SpareBuffers>) -> Arc<Self> {
         Arc::new_cyclic(|pool: &Weak<ReadPool>| {
+            let kept = spare.exchange(Buffers::default());
+            let kept = match memory.try_add(kept.bytes) {
+                true => kept,
+                false => Buffers::default(),
+            };
             memory.add_cache(pool.clone());
             ReadPool {
                 memory,
-                kept: Mutex::default(),
+                kept: Mutex::new(kept),
+                spare,
                 used: AtomicU64::new(0),
             }
         })
@@ -98,7 +112,7 @@ impl BufferPool for ReadPool {
 
 impl Cache for ReadPool {
     fn clear(&self) {
-        let kept = std::mem::take(&mut *self.lock());
+        let kept = mem::take(&mut *self.lock());
         let bytes = kept.bytes;
         drop(kept);
         self.memory.remove(bytes);
@@ -107,6 +121,81 @@ impl Cache for ReadPool {
 
 impl Drop for ReadPool {
     fn drop(&mut self) {
-        self.clear();
+        let kept = mem::take(&mut *self.lock());
+        self.memory.remove(kept.bytes);
+        self.spare.exchange(kept);
+    }
+}
+
+impl SpareBuffers {
+    /// Leaves `buffers`, and takes what was left before. It waits for nobody: in a forked process, there
+    /// may be nobody who would unlock it.
+    fn exchange(&self, buffers: Buffers) -> Buffers {
+        let spare = self.0.try_lock();
+        spare.map_or_else(
+            |_| Buffers::default(),
+            |mut spare| mem::replace(&mut spare, buffers),
+        )
+    }
+}
+
+impl fmt::Debug for SpareBuffers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SpareBuffers").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pool(limit: u64, spare: &Arc<SpareBuffers>) -> (Arc<Memory>, Arc<ReadPool>) {
+        let memory = Arc::new(Memory::new(limit, false));
+        (memory.clone(), ReadPool::new(memory, spare.clone()))
+    }
+
+    /// Reads `len` bytes, and says where they lay.
+    fn read(memory: &Arc<Memory>, pool: &Arc<ReadPool>, len: usize) -> Option<*const u8> {
+        let lease = Lease::try_new(memory, len as u64)?;
+        Some(pool.take(len, lease).freeze(len).as_ptr())
+    }
+
+    #[test]
+    fn the_next_iteration_has_the_buffers_and_counts_them() {
+        let spare = Arc::default();
+        let (memory, pool) = self::pool(64_000, &spare);
+        let first = read(&memory, &pool, 1_000);
+        drop(pool);
+        assert_eq!(memory.held(), 0);
+        let (memory, pool) = self::pool(64_000, &spare);
+        assert_eq!(memory.held(), 1_000);
+        // Another iteration at the same time has none.
+        assert_eq!(self::pool(64_000, &spare).0.held(), 0);
+        assert_eq!(read(&memory, &pool, 1_000), first);
+        assert_eq!((memory.held(), pool.used()), (1_000, 0));
+        // They go where memory is missing.
+        assert!(memory.try_add(64_000));
+    }
+
+    #[test]
+    fn buffers_that_do_not_fit_are_freed() {
+        let spare = Arc::default();
+        let (memory, pool) = self::pool(64_000, &spare);
+        assert!(read(&memory, &pool, 1_000).is_some());
+        drop((memory, pool));
+        let (memory, pool) = self::pool(999, &spare);
+        assert_eq!(memory.held(), 0);
+        drop((memory, pool));
+        assert_eq!(self::pool(64_000, &spare).0.held(), 0);
+    }
+
+    #[test]
+    fn nobody_waits_for_spare_buffers() {
+        let spare: Arc<SpareBuffers> = Arc::default();
+        let _locked = spare.0.lock();
+        let (memory, pool) = self::pool(64_000, &spare);
+        assert!(read(&memory, &pool, 1_000).is_some());
+        drop(pool);
+        assert_eq!(memory.held(), 0);
     }
 }

@@ -16,7 +16,7 @@ use crate::ops::{EarlyBlock, Op};
 use crate::pieces::{Piece, PieceBatch};
 use crate::planner::{BatchPlan, BlockRead, WindowSize};
 use crate::tuning::{
-    ALIGNED_OP_TIME, FIRST_PIECE_ROWS, LARGE_BATCH_TIME, MOST_APART, PIECE_TIME, WAKE_TIME, op_time,
+    ALIGNED_OP_TIME, FEW_RECORDS, LARGE_BATCH_TIME, PIECE_TIME, WAKE_TIME, op_time,
 };
 
 /// The planning thread's end of the flow.
@@ -273,7 +273,7 @@ impl Sequence {
         let under_way = op_rows.saturating_mul(self.flow.options.threads as u64);
         // Records of other splits lie between.
         let apart = share(read.block.records, read.records / 2, block);
-        (under_way > 2 * between).then(|| apart.clamp(1, MOST_APART))
+        (under_way > 2 * between).then(|| apart.clamp(1, FEW_RECORDS))
     }
 
     fn end_group(&mut self) -> Result<(), Stop> {
@@ -367,7 +367,7 @@ impl Sequence {
         match costs.is_measured() {
             true if is_large => costs.pieces(plan.rows, piece_time, most),
             true => 1,
-            false => (plan.rows / FIRST_PIECE_ROWS).clamp(1, most),
+            false => (plan.rows / FEW_RECORDS).clamp(1, most),
         }
     }
 }

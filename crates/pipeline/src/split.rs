@@ -12,8 +12,11 @@ use std::sync::Arc;
 use atds_format::Pos;
 use twox_hash::XxHash3_64;
 
-use crate::tuning::MAX_SPLIT_BLOCK_RECORDS;
 use crate::{Error, ErrorKind};
+
+/// The most records of a block that is split by record: looking up which of them are in the split takes a
+/// second, and 64 MiB. Only false counts are larger.
+const MAX_SPLIT_BLOCK_RECORDS: u64 = 1 << 28;
 
 /// Number of records that are counted before it is asked whether to go on: a tenth of a millisecond.
 const COUNTED_AT_ONCE: u64 = 1 << 16;
@@ -244,10 +247,11 @@ impl Members {
         self.count
     }
 
-    /// Bytes of their positions in the block, if they are so few that each is kept.
-    pub(crate) fn position_bytes(&self) -> Option<u64> {
+    /// The most bytes that the places of their runs take, if they are so few that their bytes alone are copied.
+    pub(crate) fn run_bytes(&self) -> Option<u64> {
         let records = self.words.as_ref()?.len() as u64 * 64;
-        (self.count <= records / 8).then(|| self.count * size_of::<Pos>() as u64)
+        (self.count <= records / 8)
+            .then(|| self.count * (size_of::<Pos>() + size_of::<u64>()) as u64)
     }
 
     /// Size in bytes.

@@ -1,23 +1,19 @@
-//! The numbers that the pipeline is tuned by, each with its reason.
+//! The numbers that the pipeline is tuned by, each with its reason. What is merely bounded or counted has its number
+//! where that is done.
 
-use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// Time that one op takes at least where there are many workers. Handing an op over costs some
-/// microseconds, and an op that shares a block with the one before may wait for its prepare: 1 ms makes
-/// both a few percent. With 200 µs, 16 sleeping workers with batches of 16 and blocks of 9 lost 5 % more.
-const OP_TIME: Duration = Duration::from_millis(1);
-
-/// Numbers of workers between which ops take [`OP_TIME`]. Fewer wait less for one another, and what they
-/// make and read ahead is to stay in their caches: two with batches of 64 were a third faster with 250 µs.
-/// More would hand over more ops in a second than one lock and one thread that plans are good for.
-const MANY_WORKERS: RangeInclusive<u32> = 8..=16;
+/// Time of an op for each worker, so that all together begin some 16,000 ops a second at most, which one lock and
+/// one thread that plans are good for. Handing an op over costs some microseconds, and an op that shares a
+/// block with the one before may wait for its prepare: with 200 µs in place of 1 ms, 16 sleeping workers with
+/// batches of 16 and blocks of 9 lost 5 % more. What few workers make and read ahead is to stay in their
+/// caches: two with batches of 64 were a third faster with 250 µs than with 1 ms.
+const OP_TIME_OF_WORKER: Duration = Duration::from_nanos(62_500);
 
 /// Time that one op takes at least where there are `workers` workers.
 pub(crate) fn op_time(workers: usize) -> Duration {
     let workers = u32::try_from(workers).unwrap_or(u32::MAX);
-    let nearest = workers.clamp(*MANY_WORKERS.start(), *MANY_WORKERS.end());
-    (OP_TIME.saturating_mul(workers) / nearest).max(WAKE_TIME)
+    OP_TIME_OF_WORKER.saturating_mul(workers).max(WAKE_TIME)
 }
 
 /// Time after which a worker with small batches wakes the consumer, which takes several then, and of a
@@ -39,12 +35,9 @@ pub(crate) const MAX_HINTS: usize = 64;
 pub(crate) const AHEAD_SHARE: u64 = 8;
 
 /// The part of the memory limit that builders of batches may keep, all together, and not count. As
-/// much may buffers take that are kept for others. Under a small limit, a read and what a worker
+/// much may buffers take that are kept for others, and what is known of where blocks are. Under a small limit, a read and what a worker
 /// writes before it counts are no larger, either: some are used in part.
 pub(crate) const KEPT_SHARE: u64 = 64;
-
-/// Bytes that a block counts for in addition to its payload.
-pub(crate) const BLOCK_BYTES: u64 = 512;
 
 /// Reads whose blocks are looked up at once: about as many as a processor waits for at a time.
 pub(crate) const FOUND_TOGETHER: usize = 8;
@@ -53,29 +46,22 @@ pub(crate) const FOUND_TOGETHER: usize = 8;
 /// many, to see that it has none.
 pub(crate) const COUNTED_BYTES: u64 = 256 << 10;
 
-/// Number of blocks after which it is noted how many batches are drawn again: about a hundred times a
-/// second.
-pub(crate) const NOTED_BLOCKS: usize = 4096;
+/// Memory that is not taken without a look: a worker leases no more at once for what it writes before it
+/// counts, and before a batch's dense columns take as much, the record counts of its blocks are checked. A record
+/// or a batch that needs more is read again, or later: seldom, if this is much.
+pub(crate) const MUCH_MEMORY: u64 = 64 << 20;
 
-/// The most bytes that a worker leases for what it writes before it counts. A record that needs more
-/// than there is room for is read again by an op that runs alone: seldom, if these are many.
-pub(crate) const MOST_ROOM: u64 = 64 << 20;
-
-/// The most places of damage that an iteration lists; others are counted.
-pub(crate) const MAX_SKIPPED_LISTED: usize = 65_536;
-
-/// The most records of a block that is split by record: looking up which of them are in the split takes a
-/// second, and 64 MiB. Only false counts are larger.
-pub(crate) const MAX_SPLIT_BLOCK_RECORDS: u64 = 1 << 28;
-
-/// Records that are walked at a time to find what they need.
-pub(crate) const COUNTED_RECORDS: u64 = 16;
-
-/// Bytes that are tried first to find what damage takes until it is met, then twice as many: it is not known.
-pub(crate) const LEAST_TRIED: u64 = 1 << 10;
+/// Records that are decoded or skipped sooner than another thread begins, which takes some 50 µs: a piece of the
+/// first batch has no fewer rows while the time of a row is not known, and positions that a prepare finds are no
+/// further apart. As many are walked at a time to find what they need.
+pub(crate) const FEW_RECORDS: u64 = 64;
 
 /// Reads of a source that answers later which are under way at once.
 pub(crate) const READS_UNDER_WAY: usize = 32;
+
+/// Bytes of a read that is done without a buffer of the pool and without an answer to wait for, which would
+/// take longer than the read: a sync marker and the head of an Avro block are 36.
+pub(crate) const FEW_BYTES: usize = 64;
 
 /// Files that are kept open where runs of blocks of all files are shuffled: with more files, most runs open
 /// theirs again, and read its header.
@@ -83,9 +69,6 @@ pub(crate) const OPEN_FILES: usize = 64;
 
 /// Positions that a block's prepare finds at most: 16 KB.
 pub(crate) const MAX_SPACED_HINTS: u64 = 1_024;
-
-/// The largest interval between such positions, in records.
-pub(crate) const MOST_APART: u64 = 64;
 
 /// Time that an op in file order takes at most to end where a block ends. An op that begins in the
 /// middle of a block skips the records before it, which takes more than half of decoding them: a
@@ -101,14 +84,3 @@ pub(crate) const PIECE_TIME: Duration = Duration::from_millis(4);
 
 /// Bytes that a join copies at least: some 200 µs, so that waking another worker for it pays.
 pub(crate) const JOIN_BYTES: usize = 1 << 20;
-
-/// Rows of a piece of the first batch at least, before the time of a row is known: fewer are made
-/// sooner than another worker begins, which takes some 50 µs.
-pub(crate) const FIRST_PIECE_ROWS: u64 = 64;
-
-/// Bytes of a read at least, under a limit of memory that allows no more.
-pub(crate) const MIN_READ_SIZE: usize = 1 << 10;
-
-/// Bytes of a batch's dense columns above which the record counts of its blocks are checked before
-/// memory is made for them: a smaller batch is made in any case, up to its first bad record.
-pub(crate) const DOUBTFUL_BATCH_BYTES: u64 = 64 << 20;

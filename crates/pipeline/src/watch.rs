@@ -59,6 +59,7 @@ pub(crate) struct What {
 
 pub(crate) const JOIN: What = What::new("join", "join", "lays columns end to end of");
 pub(crate) const OPEN: What = What::new("open", "read", "opens");
+pub(crate) const LIST: What = What::new("list", "read", "looks for the blocks of");
 pub(crate) const READ: What = What::new("read", "read", "reads");
 pub(crate) const FOR_BATCH: What = What::wait("wait for a batch", "waits for");
 pub(crate) const FOR_BYTES: What = What::wait("wait for bytes", "waits for bytes from");

@@ -13,6 +13,10 @@ use crate::input::Input;
 /// read: a disk reads as many bytes at a time anyway.
 const WORTH_SKIPPING: u64 = 64 << 10;
 
+/// If records are smaller than this on average, the scan loads all bytes of a block into the processor's cache:
+/// waiting for the memory of each length takes longer.
+const WORTH_LOADING: u64 = 1 << 10;
+
 /// Lists the blocks of a file of known size. The blocks and errors are those of a
 /// [`Framer`](crate::Framer) with the same options.
 ///
@@ -23,6 +27,8 @@ pub struct Scan {
     options: FramerOptions,
     size: u64,
     input: Input,
+    /// File offset after the last byte that was pushed.
+    pushed: u64,
     /// File offset of the block's first byte, and of the next record.
     start: u64,
     at: u64,
@@ -74,6 +80,7 @@ impl Scan {
             options,
             size,
             input: Input::default(),
+            pushed: 0,
             start: 0,
             at: 0,
             records: 0,
@@ -88,6 +95,9 @@ impl Scan {
     /// that leaves a gap.
     pub fn push(&mut self, at: u64, mut bytes: Bytes) {
         let known = self.input.end().checked_sub(at);
+        if known.is_some() {
+            self.pushed = at + bytes.len() as u64;
+        }
         let known = known.and_then(|known| usize::try_from(known).ok());
         if let Some(known) = known.filter(|&known| known < bytes.len()) {
             self.input.push(bytes.split_off(known));
@@ -132,6 +142,10 @@ impl Scan {
             self.index += 1;
             self.searching = None;
         }
+        if self.records == 0 && self.at < self.first_record * WORTH_LOADING {
+            self.input.skip_to(self.at);
+            self.input.load(self.options.block_bytes);
+        }
         loop {
             let is_full = self.at - self.start >= self.options.block_bytes;
             if self.records > 0 && (is_full || self.at >= self.size) {
@@ -170,8 +184,15 @@ impl Scan {
     /// What is needed of the record, or the searched bytes, at `at`.
     fn need(&self, at: u64, sequential: bool) -> Scanned {
         let end = (at + HEAD as u64).min(self.size);
+        let next = self.input.end();
+        // The bytes of a record that a piece ends in are read with those after it: who reads ahead has them.
+        let is_near = self.pushed < next && next - self.pushed < WORTH_SKIPPING;
+        let start = match sequential && is_near {
+            true => self.pushed,
+            false => next,
+        };
         Scanned::Need {
-            range: self.input.end()..end.max(self.input.end() + 1),
+            range: start..end.max(next + 1),
             sequential,
         }
     }

@@ -4,8 +4,10 @@
 mod common;
 
 use atds_tfrecord::{
-    Checksums, Compression, FramerOptions, RecordReader, Writer, check_block, masked_crc,
+    Checksums, Compression, FramerOptions, RecordReader, Scan, Scanned, Writer, check_block,
+    masked_crc,
 };
+use bytes::Bytes;
 use common::{Told, list, pieces, tell};
 use proptest::prelude::*;
 
@@ -271,5 +273,31 @@ proptest! {
         let expected = whole(&options, &bytes, resync);
         prop_assert_eq!(tell(&options, pieces(&bytes, &lens), resync), expected.clone());
         prop_assert_eq!(list(&options, &bytes, lens[0], resync), expected);
+    }
+}
+
+/// Whoever reads ahead has the bytes that are asked for next, also where a record lies in two pieces. Large records
+/// are passed over.
+#[test]
+fn a_scan_of_small_records_asks_for_all_bytes_in_turn() {
+    for (record, is_all) in [(300, true), (1_000_000, false)] {
+        let record = vec![7; record];
+        let file = file_of(&[&record[..]; 30]);
+        let bytes = Bytes::from(file);
+        let mut scan = Scan::new(bytes.len() as u64, FramerOptions::default());
+        let (mut pushed, mut jumps) = (0, 0);
+        loop {
+            match scan.next().expect("the file is whole") {
+                Scanned::Need { range, .. } => {
+                    jumps += usize::from(range.start != pushed);
+                    let end = bytes.len().min(range.start as usize + 1_000);
+                    scan.push(range.start, bytes.slice(range.start as usize..end));
+                    pushed = end as u64;
+                }
+                Scanned::End => break,
+                _ => {}
+            }
+        }
+        assert_eq!(jumps, if is_all { 0 } else { 29 });
     }
 }

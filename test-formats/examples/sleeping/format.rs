@@ -20,6 +20,8 @@ use crate::case::{Case, Kind};
 #[derive(Debug)]
 pub(crate) struct Sleeps {
     case: Case,
+    /// Time in ns that a record sleeps when it is decoded, and again when it is prepared.
+    record_ns: u64,
     /// Time in ns that sleeps for preparing and decoding were to take, and that they took: the
     /// system wakes a thread late. Sleeps for skipping are in neither.
     planned: AtomicU64,
@@ -39,9 +41,10 @@ thread_local! {
 }
 
 impl Sleeps {
-    pub(crate) fn new(case: Case) -> Arc<Self> {
+    pub(crate) fn new(case: Case, record_ns: u64) -> Arc<Self> {
         Arc::new(Sleeps {
             case,
+            record_ns,
             planned: AtomicU64::new(0),
             slept: AtomicU64::new(0),
             has_slow_one: AtomicBool::new(false),
@@ -80,7 +83,7 @@ impl Sleeps {
 
     /// The time in ns that a record of the block sleeps.
     fn record_ns(&self, block: &Prepared) -> u64 {
-        let ns = self.case.record_ns();
+        let ns = self.record_ns;
         if self.case.kind != Kind::Uneven {
             return ns;
         }
@@ -187,7 +190,7 @@ where
         self.inner.prepare(jobs, scratch);
         for job in jobs.iter() {
             let records = records_of(job.parts);
-            self.sleeps.sleep(records * self.sleeps.case.record_ns(), 0);
+            self.sleeps.sleep(records * self.sleeps.record_ns, 0);
         }
     }
 

@@ -11,6 +11,7 @@ mod case;
 mod format;
 mod measure;
 mod report;
+mod slow_consumer;
 
 use std::process::ExitCode;
 
@@ -44,6 +45,9 @@ struct Args {
     /// cores that it sees
     #[arg(long)]
     automatic: bool,
+    /// Measure instead how much one worker does for a consumer that takes a batch every 10 ms
+    #[arg(long)]
+    slow_consumer: bool,
     /// Write the figures to this file, as JSON
     #[arg(long)]
     json: Option<std::path::PathBuf>,
@@ -61,6 +65,9 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<bool, Box<dyn std::error::Error>> {
+    if args.slow_consumer {
+        return slow_consumer::compare(args);
+    }
     let cases = args.threads.iter().flat_map(|&threads| Case::all(threads));
     let cases: Vec<Case> = cases
         .filter(|case| case.name().contains(&args.only))

@@ -36,7 +36,7 @@ pub(crate) fn measure(
     workers: Threads,
 ) -> Result<Figure, Box<dyn Error>> {
     let toy = ToyFiles { is_packed: true };
-    let sleeps = Sleeps::new(*case);
+    let sleeps = Sleeps::new(*case, case.record_ns());
     let records = case.records(seconds);
     let files = SleepingFiles {
         bytes: file_of(&toy, case.block, records).into(),
@@ -78,7 +78,7 @@ pub(crate) fn measure(
 }
 
 /// A file of `records` records of one digit, which the records of a block have in common.
-fn file_of(toy: &ToyFiles, block: usize, records: usize) -> Vec<u8> {
+pub(crate) fn file_of(toy: &ToyFiles, block: usize, records: usize) -> Vec<u8> {
     let row = |block: usize| Row {
         // Without a pattern of a few blocks, which workers might take in turn.
         label: (block.wrapping_mul(0x9E37_79B9) >> 16) as i64 % 10,
@@ -90,10 +90,10 @@ fn file_of(toy: &ToyFiles, block: usize, records: usize) -> Vec<u8> {
 }
 
 #[derive(Debug)]
-struct SleepingFiles {
-    bytes: Bytes,
-    is_late: bool,
-    format: Arc<dyn Format>,
+pub(crate) struct SleepingFiles {
+    pub(crate) bytes: Bytes,
+    pub(crate) is_late: bool,
+    pub(crate) format: Arc<dyn Format>,
 }
 
 impl Files for SleepingFiles {

@@ -159,11 +159,7 @@ pub(crate) fn block_counts(path: &Path, options: &RecordOptions) -> Result<Count
         }
         // Where a head is longer than it must be, its size does not follow from that of its block.
         let mut entries = index.entries.iter();
-        let is_whole = index.trailing_bytes == 0
-            && entries.all(|entry| {
-                IndexEntry::of_shortest_head(entry.offset, entry.len, entry.count).as_ref()
-                    == Some(entry)
-            });
+        let is_whole = index.trailing_bytes == 0 && entries.all(IndexEntry::has_shortest_head);
         return Ok(counted.finish(index.header.sync().0, is_whole));
     }
     let opened = Reading::open(path, &Stop::default());

@@ -442,7 +442,7 @@ fn scan(
 /// Renames the memory error: the caller did not choose this batch size and cannot make it smaller.
 #[cold]
 fn of_inspecting(mut error: Error) -> Error {
-    if let ErrorKind::MemoryLimit { limit, needed } = error.kind {
+    if let ErrorKind::MemoryLimit { limit, needed, .. } = error.kind {
         error.kind = ErrorKind::InspectMemory { limit, needed };
     }
     error

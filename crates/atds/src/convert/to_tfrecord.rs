@@ -2,6 +2,8 @@
 //!
 //! A field that is null is a missing key, a single value a list of one, an array of arrays a feature list.
 
+use std::collections::HashSet;
+
 use atds_tfrecord::{Example, FeatureValues};
 use avro_decode::Value;
 use avro_decode::limits::DEEPEST;
@@ -20,6 +22,8 @@ pub(super) struct ToExample {
     flattens: bool,
     /// Whether a field is an array of arrays: all messages are then of one kind.
     has_lists: bool,
+    /// Whether a record may have keys that the schema does not tell.
+    is_recursive: bool,
 }
 
 impl ToExample {
@@ -44,13 +48,14 @@ impl ToExample {
             names: table.names.clone(),
             flattens,
             has_lists,
+            is_recursive: flattened.is_some_and(|all| all.is_recursive),
         })
     }
 
     /// The message of a record.
     ///
     /// # Errors
-    /// A value has no place, and losses are not allowed.
+    /// A value has no place, and losses are not allowed; two values have one key.
     pub(super) fn example(&self, record: &Value, losses: &mut Losses) -> Result<Example, Error> {
         let mut example = Example {
             features: Vec::new(),
@@ -63,6 +68,12 @@ impl ToExample {
         };
         for ((field, value), name) in types.fields.iter().zip(values).zip(&self.names) {
             self.field(name, field.ty, value, &mut example, losses)?;
+        }
+        if self.is_recursive
+            && let Some(name) = twice(&example)
+        {
+            let error = ConvertError::SameKey { name: name.clone() };
+            return Err(losses.error(&name, error));
         }
         Ok(example)
     }
@@ -185,6 +196,17 @@ impl ToExample {
     }
 }
 
+/// A key that a message has twice, of which readers see the last one alone.
+fn twice(example: &Example) -> Option<String> {
+    let keys = example.features.iter().map(|(key, _)| (key, false));
+    let lists = example.feature_lists.iter().flatten();
+    let lists = lists.map(|(key, _)| (key, true));
+    let mut seen = HashSet::new();
+    let mut all = keys.chain(lists);
+    all.find(|key| !seen.insert(*key))
+        .map(|(key, _)| key.clone())
+}
+
 /// A list without values of the kind that a type has.
 fn empty_list(node: &Node) -> Result<FeatureValues, LossKind> {
     Ok(match node {
@@ -233,7 +255,12 @@ fn add_keys(
                 }
                 inside.pop();
             }
-            _ => keys.push((name.to_owned(), false)),
+            stops => {
+                if let Some(all) = stops {
+                    all.is_recursive = true;
+                }
+                keys.push((name.to_owned(), false));
+            }
         },
         _ => keys.push((name.to_owned(), false)),
     }

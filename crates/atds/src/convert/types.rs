@@ -57,6 +57,8 @@ pub(super) fn single(schema: &Schema, ty: NodeId) -> Result<&Node, LossKind> {
 pub(super) struct Flattened {
     fields: usize,
     bytes: usize,
+    /// Whether records may be in records of their own type, whose fields are known from the values alone.
+    pub(super) is_recursive: bool,
 }
 
 impl Flattened {

@@ -100,6 +100,7 @@ fn each_kind_reads_as_the_facades_own() {
             Kind::MemoryLimit {
                 limit: 1,
                 needed: 20,
+                in_turns: false,
             },
             "`memory_limit` is 1 byte, but the window and a batch need 20 or more: raise it, \
              or lower `shuffle_buffer_size` or `batch_size`"

@@ -298,6 +298,12 @@ impl Blocks for ListedBlocks {
         self.scan.skipped_bytes()
     }
 
+    fn has_layout(&self) -> bool {
+        // Where a head is longer than it must be, its size does not follow from that of its block.
+        let mut entries = self.entries.iter();
+        entries.all(|(_, entry)| entry.has_shortest_head())
+    }
+
     fn at_block(&self, index: u64, offset: u64) -> Option<Box<dyn Blocks>> {
         self.opened.at_block(self.sync?, index, offset)
     }

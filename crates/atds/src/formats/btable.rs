@@ -7,22 +7,21 @@
 pub(crate) mod build;
 mod columns;
 pub(crate) mod rows;
+mod write;
 
 use std::sync::Arc;
 
-use atds_btable::{Error as TableError, ErrorKind as TableErrorKind, Frame, Framer, Row, Rows};
-use atds_features::narrow::Float;
+use atds_btable::{Error as TableError, ErrorKind as TableErrorKind, Frame, Framer, Rows};
 use atds_format::{
     BlockDesc, Blocks, Decoded, Decoder, Error, ErrorKind, FileInfo, Format, LaidBlocks, Layout,
     Match, Next, Payload, Pos, Prepared, Scratch, Tally, Upcoming,
 };
 use bytes::Bytes;
-use tensor_batch::half::{bf16, f16};
-use tensor_batch::{Buffer, Element, RowSlots, Slot, Values};
+use tensor_batch::RowSlots;
 
+use columns::Plan;
 pub(crate) use columns::Request;
 pub use columns::{BTableError, FeatureFault};
-use columns::{Columns, Form, Output, Plan};
 
 /// BTable files, read by the features of a data set.
 #[derive(Clone, Debug)]
@@ -59,11 +58,25 @@ impl Format for BTableFormat {
             payloads: file.payloads,
             layout: file.layout.cloned().filter(|layout| {
                 let fits = self.block_bytes as u64..=u64::MAX;
+                // With more, the sum of all rows may be none.
+                let has_room = |block: BlockDesc| block.records <= most_rows(block.file_bytes);
                 file.size.is_some_and(|size| layout.fits(size, fits))
+                    && layout.blocks().all(has_room)
             }),
-            listed: None,
+            known: None,
+            coming: None,
         }))
     }
+
+    /// Walking all rows for their lengths takes as long as decoding them.
+    fn frames_by_layout(&self) -> bool {
+        true
+    }
+}
+
+/// The most rows that `bytes` bytes have: a row without cells is its count.
+fn most_rows(bytes: u64) -> u64 {
+    bytes / 4
 }
 
 /// Whether a file begins as a table does: version 0, and labels of some characters. Files of zeros, and
@@ -77,8 +90,7 @@ pub(crate) fn is_table(head: &[u8]) -> bool {
     version == [0; 4] && units != [0; 4] && units[0] < 0x80 && first_is_text
 }
 
-/// The blocks of a file. Without a layout they are listed as they are framed: a table has its counts among its
-/// rows.
+/// The blocks of a file. Without a layout all rows are walked for them: a table has its counts among its rows.
 #[derive(Debug)]
 struct TableBlocks {
     format: BTableFormat,
@@ -86,9 +98,11 @@ struct TableBlocks {
     /// `None` before the header.
     plan: Option<Arc<Plan>>,
     payloads: bool,
-    /// Where an index has the blocks, and those that come next, once the header fits it.
+    /// Where the blocks are, if that is known, and those that come next, once the header fits it.
     layout: Option<Layout>,
-    listed: Option<LaidBlocks>,
+    known: Option<LaidBlocks>,
+    /// The next of them, whose bytes are not here.
+    coming: Option<BlockDesc>,
 }
 
 /// Bytes that are asked for at a time, as long as the file has not shown that it has more: a size may be
@@ -97,8 +111,24 @@ const FIRST_NEED: u64 = 128 << 10;
 
 impl Blocks for TableBlocks {
     fn next(&mut self) -> Result<Next, Error> {
-        if let Some(listed) = &mut self.listed {
-            return Ok(listed.next().map_or(Next::End, Next::Block));
+        if let Some(known) = &mut self.known {
+            let Some(mut block) = self.coming.take().or_else(|| known.next()) else {
+                return Ok(Next::End);
+            };
+            if self.payloads {
+                let bytes = usize::try_from(block.file_bytes).unwrap_or(usize::MAX);
+                let Some(framed) = self.framer.next_known(block.records, bytes) else {
+                    let at = self.framer.end_offset();
+                    let range = at..block.offset + block.file_bytes;
+                    self.coming = Some(block);
+                    return Ok(Next::Need {
+                        range,
+                        sequential: true,
+                    });
+                };
+                block.payload = Payload::Here(framed.payload);
+            }
+            return Ok(Next::Block(block));
         }
         let index = self.framer.block_index();
         match self.framer.next().map_err(|error| framing(error, index))? {
@@ -108,7 +138,7 @@ impl Blocks for TableBlocks {
                 self.plan = Some(plan.clone());
                 let layout = self.layout.take();
                 let layout = layout.filter(|layout| layout.start() == header.len());
-                self.listed = layout.map(|layout| layout.blocks());
+                self.known = layout.map(|layout| layout.blocks());
                 Ok(Next::Decoder(Arc::new(TableDecoder { plan })))
             }
             Frame::Block(block) => {
@@ -135,8 +165,8 @@ impl Blocks for TableBlocks {
                 let at = self.framer.end_offset();
                 Ok(Next::Need {
                     range: at..at + more.min(at.max(FIRST_NEED)),
-                    // With a layout, that is the header alone.
-                    sequential: self.layout.is_none(),
+                    // Of a list by a layout, the header alone.
+                    sequential: self.payloads || self.layout.is_none(),
                 })
             }
             _ => Ok(Next::End),
@@ -151,6 +181,10 @@ impl Blocks for TableBlocks {
         }
     }
 
+    fn has_layout(&self) -> bool {
+        true
+    }
+
     fn at_block(&self, index: u64, offset: u64) -> Option<Box<dyn Blocks>> {
         let plan = self.plan.clone()?;
         // Errors count rows in their block, so the number of the first row does not matter.
@@ -161,7 +195,8 @@ impl Blocks for TableBlocks {
             plan: Some(plan),
             payloads: true,
             layout: None,
-            listed: None,
+            known: None,
+            coming: None,
         }))
     }
 
@@ -214,8 +249,7 @@ impl TableDecoder {
 
     /// The rows of a block from `at` on. Offsets and numbers of rows count in the block.
     fn rows<'a>(&self, block: &'a Prepared, at: Pos) -> Rows<'a> {
-        let bytes = block.as_bytes().map_or(&[][..], |bytes| bytes);
-        let bytes = bytes.get(at.at as usize..).unwrap_or_default();
+        let bytes = bytes_from(block, at);
         Rows::new(bytes, self.plan.columns(), at.at, at.record)
     }
 
@@ -236,14 +270,19 @@ impl TableDecoder {
     }
 }
 
+/// The bytes of a block from `at` on.
+fn bytes_from(block: &Prepared, at: Pos) -> &[u8] {
+    let bytes = block.as_bytes().map_or(&[][..], |bytes| bytes);
+    bytes.get(at.at as usize..).unwrap_or_default()
+}
+
 impl Decoder for TableDecoder {
     fn prepares(&self) -> bool {
         false
     }
 
     fn most_records(&self, payload_bytes: u64) -> u64 {
-        // A row without cells is its count.
-        payload_bytes / 4
+        most_rows(payload_bytes)
     }
 
     fn seek(&self, block: &Prepared, from: Pos, record: u64) -> Result<Pos, Error> {
@@ -266,33 +305,12 @@ impl Decoder for TableDecoder {
         records: u64,
         rows: &mut RowSlots<'_>,
         _: &mut Scratch,
-        _: Option<Upcoming<'_>>,
+        upcoming: Option<Upcoming<'_>>,
     ) -> Result<Decoded, Error> {
         let mut table = self.rows(block, at);
         let before = table.rest().len();
-        for record in at.record..at.record + records {
-            let row = match table.next() {
-                Some(row) => row.map_err(|error| self.error(error))?,
-                None => {
-                    let kind = TableErrorKind::EndsInRow { missing: 4 };
-                    let offset = at.at + before as u64;
-                    return Err(self.error(TableError::new(kind, offset, Some(record))));
-                }
-            };
-            if self.plan.most_bytes(row) > rows.room() {
-                let needed = self.plan.bytes(row);
-                if needed > rows.room() {
-                    let needed = Some(needed as u64);
-                    return Err(Error::new(ErrorKind::Limit { needed }).in_record(record));
-                }
-            }
-            let (batch_row, slot_row) = (rows.batch_row() as i64, rows.row());
-            let slots = rows.columns();
-            for output in &self.plan.outputs {
-                output.write(row, batch_row, slot_row, &mut slots[output.column]);
-            }
-            rows.advance();
-        }
+        let after = upcoming.map_or(&[][..], |next| bytes_from(next.block, next.at));
+        self.write(&mut table, records, rows, after)?;
         let pos = Pos {
             record: at.record + records,
             at: at.at + (before - table.rest().len()) as u64,
@@ -306,104 +324,5 @@ impl Decoder for TableDecoder {
             0 => Ok(Tally::default()),
             left => Err(Error::format(BTableError::BytesLeft(left)).at_prepared(at.at)),
         }
-    }
-}
-
-impl Output {
-    /// Writes the values of `row`, which is row `slot_row` of the slot.
-    fn write(&self, row: Row<'_>, batch_row: i64, slot_row: usize, slot: &mut Slot<'_>) {
-        let width = self.columns.len();
-        let place = slot_row * width..(slot_row + 1) * width;
-        match slot {
-            Slot::Float64(values) => self.fill(row, &mut values[place], |value| value),
-            Slot::Float32(values) => self.fill(row, &mut values[place], |value| value as f32),
-            Slot::Float16(values) => self.fill(row, &mut values[place], Float::of_f64),
-            Slot::BFloat16(values) => self.fill(row, &mut values[place], Float::of_f64),
-            Slot::Bool(values) => {
-                self.fill(row, &mut values[place], |value| u8::from(value != 0.0))
-            }
-            Slot::Segment(segment) => {
-                let before = segment.values.len();
-                match &mut segment.values {
-                    Values::Float64(values) => self.extend::<f64>(row, values, |value| value),
-                    Values::Float32(values) => {
-                        self.extend::<f32>(row, values, |value| value as f32)
-                    }
-                    Values::Float16(values) => self.extend::<f16>(row, values, Float::of_f64),
-                    Values::BFloat16(values) => self.extend::<bf16>(row, values, Float::of_f64),
-                    Values::Bool(values) => {
-                        self.extend::<bool>(row, values, |value| u8::from(value != 0.0));
-                    }
-                    _ => unreachable!("features have a float dtype or bool"),
-                }
-                let cells = segment.values.len() - before;
-                let last = if self.form == Form::Coo {
-                    self.extend_coo(row, batch_row, &mut segment.indices)
-                } else {
-                    let end = segment.splits[0].as_slice().last().copied().unwrap_or(0);
-                    segment.splits[0].push(end + cells as i64);
-                    self.extend_ragged(row, &mut segment.indices)
-                };
-                segment.extents[0] = segment.extents[0].max(last.map_or(0, |last| last + 1));
-            }
-            _ => unreachable!("features have a float dtype or bool"),
-        }
-    }
-
-    /// Adds the values of the cells.
-    fn extend<T: Element>(
-        &self,
-        row: Row<'_>,
-        values: &mut Buffer<T::Raw>,
-        convert: impl Fn(f64) -> T::Raw,
-    ) {
-        if let Columns::All { .. } = self.columns {
-            let to = values.append(row.len()).iter_mut();
-            to.zip(row.values())
-                .for_each(|(to, value)| *to = convert(value));
-        } else {
-            self.columns
-                .each(row, |_, value| values.push(convert(value)));
-        }
-    }
-
-    /// Adds the row and the number of each cell. Returns the last number.
-    fn extend_coo(&self, row: Row<'_>, batch_row: i64, indices: &mut Buffer<i64>) -> Option<i64> {
-        if let Columns::All { .. } = self.columns {
-            let (pairs, _) = indices.append(2 * row.len()).as_chunks_mut();
-            let pairs = pairs.iter_mut().zip(row.columns());
-            pairs.for_each(|(to, column)| *to = [batch_row, column.into()]);
-            return row.columns().next_back().map(i64::from);
-        }
-        let mut last = None;
-        self.columns.each(row, |number, _| {
-            indices.extend_from_slice(&[batch_row, number.into()]);
-            last = Some(number.into());
-        });
-        last
-    }
-
-    /// Adds the number of each cell. Returns the last one.
-    fn extend_ragged(&self, row: Row<'_>, indices: &mut Buffer<i64>) -> Option<i64> {
-        if let Columns::All { .. } = self.columns {
-            let to = indices.append(row.len()).iter_mut();
-            to.zip(row.columns())
-                .for_each(|(to, column)| *to = column.into());
-            return row.columns().next_back().map(i64::from);
-        }
-        let mut last = None;
-        self.columns.each(row, |number, _| {
-            indices.push(number.into());
-            last = Some(number.into());
-        });
-        last
-    }
-
-    /// Fills a dense row: zeros, and the cells.
-    fn fill<T: Copy + Default>(&self, row: Row<'_>, values: &mut [T], convert: impl Fn(f64) -> T) {
-        values.fill(T::default());
-        self.columns.each(row, |number, value| {
-            values[number as usize] = convert(value);
-        });
     }
 }

@@ -251,6 +251,10 @@ impl Blocks for ListedBlocks {
         }
     }
 
+    fn has_layout(&self) -> bool {
+        true
+    }
+
     fn at_block(&self, index: u64, offset: u64) -> Option<Box<dyn Blocks>> {
         self.format.at_block(index, offset)
     }

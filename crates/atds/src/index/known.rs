@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use atds_format::Layout;
-use atds_pipeline::StoredHashes;
+use atds_pipeline::{BlockCounts, StoredHashes};
 
 use super::lines::Lines;
 use super::{Entry, FIRST_LINES, IndexFault, Stamp, Values, WITH_LAYOUTS, sum, values};
@@ -26,8 +26,10 @@ pub(crate) struct FileIndex {
     file: Option<Arc<File>>,
     /// Whether the hashes of values are used, so that a file that has changed is an error.
     is_split: AtomicBool,
-    /// Whether the log was told that a file has another time.
+    /// Whether the log was told that a file has another time, so that its blocks are found by reading it, and
+    /// that its values may be others.
     is_told_of_time: AtomicBool,
+    is_told_of_values: AtomicBool,
 }
 
 /// A file of a data set, as it was when it was counted.
@@ -38,6 +40,8 @@ struct KnownFile {
     /// The time of its last change, if the index has it.
     time: Option<u64>,
     counts: Counts,
+    /// The numbers of records of its blocks, as they are found by framing it.
+    blocks: BlockCounts,
     /// The field of the hashes of values, and where in the index they begin.
     values: Option<(String, u64)>,
     /// Whether the log was told that the file has changed.
@@ -117,12 +121,14 @@ impl FileIndex {
                 blocks,
                 layout,
             };
+            let found = counts.blocks.iter().copied().collect();
             for &file in files {
                 let known = KnownFile {
                     size: entry.size,
                     ends: entry.ends.clone(),
                     time: entry.time,
                     counts: counts.clone(),
+                    blocks: found,
                     values: values.clone(),
                     is_told: AtomicBool::new(false),
                 };
@@ -211,6 +217,42 @@ impl FileIndex {
         None
     }
 
+    /// Checks that a file that is read is the one whose values were hashed, if these decide: another one would
+    /// get its splits.
+    ///
+    /// # Errors
+    /// The file has changed since it was indexed, or cannot be read.
+    pub(crate) fn check_hashed(&self, path: &Path) -> Result<(), Error> {
+        if !self.is_split.load(Relaxed) {
+            return Ok(());
+        }
+        if let Some((known, now)) = self.unchanged(path)?
+            && known.time.is_some_and(|then| now.time != Some(then))
+            && !self.is_told_of_values.swap(true, Relaxed)
+        {
+            log::warn!(
+                "{}: the file was changed or copied after it was indexed, and its records are in splits by the \
+                 values that they had, and so for other files of which that is true; if values have changed, \
+                 write the index again",
+                path.display()
+            );
+        }
+        Ok(())
+    }
+
+    /// Checks that a file, all blocks of which were `found`, has those that the index has, if size and ends say
+    /// that it has not changed: states and shards count on them.
+    ///
+    /// # Errors
+    /// It has others, or cannot be read.
+    pub(crate) fn check_blocks(&self, path: &Path, found: BlockCounts) -> Result<(), Error> {
+        let known = self.entries.get(path);
+        if known.is_none_or(|known| known.blocks == found) || self.unchanged(path)?.is_none() {
+            return Ok(());
+        }
+        Err(Error::from(IndexFault::OtherBlocks).in_file(path))
+    }
+
     /// A file as the index has it, and as it is now, if these are the same but for the time.
     fn unchanged(&self, path: &Path) -> Result<Option<(&KnownFile, Stamp)>, Error> {
         let Some(known) = self.entries.get(path) else {
@@ -232,12 +274,12 @@ impl FileIndex {
         }
         if !known.is_told.swap(true, Relaxed) {
             let what = match size == known.size {
-                true => "other bytes at its start or end".to_owned(),
+                true => "other bytes at its start or end than".to_owned(),
                 false => format!("{size} bytes now, and had {}", known.size),
             };
             log::warn!(
-                "{}: the file has {what} when it was indexed, so its records are counted anew; write the \
-                 index again",
+                "{}: the file has {what} when it was indexed, so its records are counted again; write \
+                 the index again",
                 path.display()
             );
         }

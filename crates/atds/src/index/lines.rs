@@ -46,7 +46,10 @@ impl<R: BufRead> Lines<R> {
         };
         let mut hashes = self.reader.by_ref().take(bytes);
         let found = values::checksum_of(&mut hashes)?;
+        if hashes.limit() > 0 {
+            return Ok(None);
+        }
         self.at += bytes;
-        Ok((hashes.limit() == 0).then_some(found))
+        Ok(Some(found))
     }
 }

@@ -109,6 +109,13 @@ impl ByteSource for LocalFile {
         });
     }
 
+    fn read_few(&self, offset: u64, buffer: &mut [u8]) -> Option<io::Result<usize>> {
+        let left = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let len = buffer.len().min(left);
+        let is_read = self.mapped.is_none();
+        is_read.then(|| self.read_some(offset, &mut buffer[..len]))
+    }
+
     fn check(&self, offset: u64) -> io::Result<()> {
         let checked = self.checked.load(Relaxed);
         // Runs of blocks come in any order.
@@ -222,5 +229,37 @@ impl Mappings {
             kept.insert(path.to_owned(), mapped.clone());
         }
         Ok(mapped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn few_bytes_are_those_of_the_file() -> io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("file");
+        fs::write(&path, "0123456789")?;
+        let source = LocalFile::new(File::open(&path)?, &path, None)?;
+        let mut buffer = [0; 4];
+        assert_eq!(source.read_few(3, &mut buffer).transpose()?, Some(4));
+        assert_eq!(&buffer, b"3456");
+        assert_eq!(source.read_few(8, &mut buffer).transpose()?, Some(2));
+        assert_eq!(&buffer, b"8956");
+        assert_eq!(source.read_few(11, &mut buffer).transpose()?, Some(0));
+        File::options().write(true).open(&path)?.set_len(5)?;
+        assert_eq!(source.read_few(4, &mut buffer).transpose()?, Some(1));
+        let error = source.read_few(5, &mut buffer).transpose();
+        assert!(
+            error.is_err_and(|error| error.to_string().contains("10")),
+            "the file has become shorter"
+        );
+        let mappings = Arc::new(Mappings::new(1 << 20));
+        let mapped = LocalFile::new(File::open(&path)?, &path, Some(&mappings))?;
+        assert!(mapped.read_few(0, &mut buffer).is_none());
+        Ok(())
     }
 }

@@ -16,15 +16,16 @@ use twox_hash::XxHash3_64;
 use crate::common::rows_file;
 
 /// Records of some 2,000 bytes: a block has 30 or so.
-const RECORDS: i64 = 1_200;
+pub(super) const RECORDS: i64 = 1_200;
 
-const FORMATS: [FileFormat; 3] = [FileFormat::TfRecord, FileFormat::BTable, FileFormat::Avro];
+pub(super) const FORMATS: [FileFormat; 3] =
+    [FileFormat::TfRecord, FileFormat::BTable, FileFormat::Avro];
 
 /// A tenth is few enough that blocks of the other split are not read.
-const FEW: f64 = 0.1;
+pub(super) const FEW: f64 = 0.1;
 
 /// An Example of one number `id`, and of `len` bytes that no feature reads.
-fn example(id: i64, len: usize) -> Vec<u8> {
+pub(super) fn example(id: i64, len: usize) -> Vec<u8> {
     let delimited = |field: u8, bytes: &[u8]| {
         let len = bytes.len() as u16;
         let len = [len as u8 | 0x80, (len >> 7) as u8];
@@ -40,7 +41,7 @@ fn example(id: i64, len: usize) -> Vec<u8> {
     delimited(1, &[id, rest].concat())
 }
 
-fn records(lens: impl IntoIterator<Item = (i64, usize)>) -> Vec<u8> {
+pub(super) fn records(lens: impl IntoIterator<Item = (i64, usize)>) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new());
     for (id, len) in lens {
         writer.write(&example(id, len)).unwrap();
@@ -49,7 +50,7 @@ fn records(lens: impl IntoIterator<Item = (i64, usize)>) -> Vec<u8> {
 }
 
 /// The length of the bytes of record `id`: not the same for all.
-fn len_of(id: i64) -> usize {
+pub(super) fn len_of(id: i64) -> usize {
     1_800 + (id as usize * 37) % 300
 }
 
@@ -75,14 +76,14 @@ fn write(format: FileFormat, path: &Path, ids: Range<i64>) {
 }
 
 /// A folder of three files and an index of them.
-struct Indexed {
+pub(super) struct Indexed {
     folder: tempfile::TempDir,
     format: FileFormat,
-    files: Vec<PathBuf>,
+    pub(super) files: Vec<PathBuf>,
 }
 
 impl Indexed {
-    fn new(format: FileFormat) -> Self {
+    pub(super) fn new(format: FileFormat) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let files: Vec<_> = (0..3)
             .map(|file| {
@@ -101,7 +102,7 @@ impl Indexed {
         indexed
     }
 
-    fn at(&self) -> PathBuf {
+    pub(super) fn at(&self) -> PathBuf {
         self.folder.path().join("index")
     }
 
@@ -110,7 +111,7 @@ impl Indexed {
     }
 
     /// Without an index.
-    fn plain(&self) -> DatasetBuilder {
+    pub(super) fn plain(&self) -> DatasetBuilder {
         let id = match self.format {
             FileFormat::BTable => Feature::dense("c0", &[], DType::Float64),
             _ => Feature::dense("id", &[], DType::Int64),
@@ -118,12 +119,12 @@ impl Indexed {
         Dataset::builder(self.files.clone(), 7).features([id])
     }
 
-    fn with_index(&self) -> DatasetBuilder {
+    pub(super) fn with_index(&self) -> DatasetBuilder {
         self.plain().index(self.at())
     }
 
     /// The batches, and the error after them.
-    fn read(&self, batches: Batches) -> (Vec<Vec<i64>>, Option<Error>) {
+    pub(super) fn read(&self, batches: Batches) -> (Vec<Vec<i64>>, Option<Error>) {
         let mut found = Vec::new();
         for batch in batches {
             match batch {
@@ -138,7 +139,7 @@ impl Indexed {
         (found, None)
     }
 
-    fn ids(&self, batches: Batches) -> Vec<Vec<i64>> {
+    pub(super) fn ids(&self, batches: Batches) -> Vec<Vec<i64>> {
         match self.read(batches) {
             (found, None) => found,
             (_, Some(error)) => panic!("{error}"),
@@ -146,7 +147,7 @@ impl Indexed {
     }
 
     /// Changes the bytes of a file. Its time stays.
-    fn change(&self, file: usize, change: impl FnOnce(&mut Vec<u8>)) {
+    pub(super) fn change(&self, file: usize, change: impl FnOnce(&mut Vec<u8>)) {
         let path = &self.files[file];
         let time = fs::metadata(path).unwrap().modified().unwrap();
         let mut bytes = fs::read(path).unwrap();
@@ -159,14 +160,14 @@ impl Indexed {
     }
 }
 
-fn split(part: f64, by: SplitBy) -> Split {
+pub(super) fn split(part: f64, by: SplitBy) -> Split {
     Split::new("own", [("own", part), ("rest", 1.0 - part)]).by(by)
 }
 
-type Arrange = fn(DatasetBuilder) -> DatasetBuilder;
+pub(super) type Arrange = fn(DatasetBuilder) -> DatasetBuilder;
 
 /// The options of shuffling, each with whether it reads nothing of blocks of other splits.
-fn orders() -> Vec<(Arrange, bool)> {
+pub(super) fn orders() -> Vec<(Arrange, bool)> {
     vec![
         (|builder| builder, true),
         (|builder| builder.shuffle_buffer_size(60).seed(5), true),
@@ -238,7 +239,7 @@ fn batches_and_states_are_those_without_an_index() {
 }
 
 /// The bytes of each block of a file, with its first record.
-fn blocks(format: FileFormat, path: &Path) -> Vec<(Range<usize>, u64)> {
+pub(super) fn blocks(format: FileFormat, path: &Path) -> Vec<(Range<usize>, u64)> {
     let bytes = fs::read(path).unwrap();
     let mut found = Vec::new();
     let mut add = |offset: u64, len: usize, first| {
@@ -283,7 +284,7 @@ fn blocks(format: FileFormat, path: &Path) -> Vec<(Range<usize>, u64)> {
 }
 
 /// The blocks of the split that has few, and those of the other, of the file of this number.
-fn of_splits(indexed: &Indexed, file: usize) -> [Vec<Range<usize>>; 2] {
+pub(super) fn of_splits(indexed: &Indexed, file: usize) -> [Vec<Range<usize>>; 2] {
     let builder = indexed.with_index().split(split(FEW, SplitBy::Block));
     let own = indexed.ids(builder.build().unwrap().iter()).concat();
     let first = RECORDS / 3 * file as i64;
@@ -292,6 +293,23 @@ fn of_splits(indexed: &Indexed, file: usize) -> [Vec<Range<usize>>; 2] {
         .into_iter()
         .partition(|(_, record)| own.contains(&(first + *record as i64)));
     [own, others].map(|blocks| blocks.into_iter().map(|(bytes, _)| bytes).collect())
+}
+
+/// Spoils the blocks of other splits, which then cannot be framed.
+pub(super) fn spoil_others(indexed: &Indexed) {
+    for file in 0..3 {
+        let [_, others] = of_splits(indexed, file);
+        assert!(others.len() > 5);
+        indexed.change(file, |bytes| {
+            let (first, last) = (4096, bytes.len() - 4096);
+            for block in others {
+                let (start, end) = (block.start.max(first), block.end.min(last));
+                if start < end {
+                    bytes[start..end].fill(0xee);
+                }
+            }
+        });
+    }
 }
 
 #[test]
@@ -306,19 +324,7 @@ fn blocks_of_other_splits_are_not_looked_at() {
             .into_iter()
             .map(|(arrange, _)| indexed.ids(built(arrange(indexed.plain()), 1).iter()));
         let expected: Vec<_> = expected.collect();
-        for file in 0..3 {
-            let [_, others] = of_splits(&indexed, file);
-            assert!(others.len() > 5);
-            indexed.change(file, |bytes| {
-                let (first, last) = (4096, bytes.len() - 4096);
-                for block in others {
-                    let (start, end) = (block.start.max(first), block.end.min(last));
-                    if start < end {
-                        bytes[start..end].fill(0xee);
-                    }
-                }
-            });
-        }
+        spoil_others(&indexed);
         for ((arrange, is_read), expected) in orders().into_iter().zip(&expected) {
             for threads in 1..=3 {
                 if is_read {

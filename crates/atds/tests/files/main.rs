@@ -6,8 +6,11 @@ mod common;
 
 mod formats;
 mod index;
+mod known_blocks;
 mod layouts;
 #[cfg(unix)]
 mod once;
 mod packed;
+mod replaced;
 mod search;
+mod stale;

@@ -17,7 +17,10 @@ fn the_error_names_the_limit_and_what_to_change() {
     let (ids, error) = read(dataset.iter());
     assert_eq!(ids.len(), 0);
     let error = error.unwrap();
-    let ErrorKind::MemoryLimit { limit: 100, needed } = error.kind else {
+    let ErrorKind::MemoryLimit {
+        limit: 100, needed, ..
+    } = error.kind
+    else {
         panic!("{error}");
     };
     assert!(needed > 100);
@@ -94,7 +97,7 @@ fn padding_out_of_proportion_is_an_error_and_not_memory() {
         let limited = dataset(&folder, longest).threads(threads).build().unwrap();
         let mut batches = limited.iter();
         let error = batches.next().unwrap().unwrap_err();
-        let ErrorKind::MemoryLimit { limit, needed } = error.kind else {
+        let ErrorKind::MemoryLimit { limit, needed, .. } = error.kind else {
             panic!("{error}");
         };
         assert_eq!(limit, 64 << 20);

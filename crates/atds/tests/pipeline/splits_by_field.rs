@@ -250,6 +250,48 @@ fn without_the_hashes_of_now_it_is_an_error() {
     }
 }
 
+/// It would get the splits of the file that was indexed: records of one user would be in two.
+#[test]
+fn a_file_that_is_replaced_after_it_was_looked_at_is_an_error() {
+    for format in FORMATS {
+        let folder = Folder::new();
+        let files = write_files(&folder, format);
+        let users = index(&folder, &files, "user").unwrap();
+        let train = dataset(&files, format)
+            .index(users)
+            .split(split("train", "user"))
+            .epochs(2);
+        let orders = [
+            train.clone(),
+            train.clone().mmap(true),
+            train.clone().shuffle_files(true).shuffle_buffer_size(50),
+            train.clone().shuffle_blocks(true),
+            train.clone().shuffle(Shuffle::Blocks),
+            train.interleave(2, 5),
+        ];
+        let built = orders.map(|builder| builder.build().unwrap());
+        for dataset in &built {
+            batches(dataset.epoch(0));
+        }
+        let new = folder.join("new");
+        fs::copy(&files[2], &new).unwrap();
+        fs::rename(&new, &files[1]).unwrap();
+        for (order, dataset) in built.iter().enumerate() {
+            let mut found = dataset.epoch(1);
+            let error = found.find_map(Result::err);
+            let error = error.unwrap_or_else(|| panic!("{format}, order {order}: read as it was"));
+            let is_told = matches!(&error.kind, ErrorKind::Split(SplitFault::NoIndex { .. }));
+            assert!(is_told, "{error}");
+            let text = folder.message(&error);
+            let name = format!("1.{format}: ");
+            assert!(
+                text.starts_with(&name) && text.contains("changed"),
+                "{text}"
+            );
+        }
+    }
+}
+
 #[test]
 fn values_without_a_hash_are_an_error() {
     let folder = Folder::new();

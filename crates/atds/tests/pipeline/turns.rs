@@ -15,6 +15,34 @@ fn blocks_of_an_epoch_that_was_left_do_not_stay_in_the_window() {
     assert_eq!(batches.concat().len(), 300 * 402);
 }
 
+/// The window has a block of each file that has turns.
+#[test]
+fn a_shorter_cycle_needs_less_memory_and_the_error_says_so() {
+    let folder = Folder::of_rows(16, 2000, 2000, Codec::Null);
+    // What is needed, if the limit does not suffice, and the options to lower.
+    let missing = |cycle: usize, limit: u64| {
+        let dataset = folder.rows(8).interleave(cycle, 1).memory_limit(limit);
+        let error = dataset.build().unwrap().iter().find_map(Result::err)?;
+        let ErrorKind::MemoryLimit { needed, .. } = error.kind else {
+            panic!("{error}");
+        };
+        let said = error.to_string();
+        let (_, advice) = said.split_once(": raise it, or lower ").unwrap();
+        Some((needed, advice.to_owned()))
+    };
+    let mut limit = 100;
+    while let Some((needed, _)) = missing(2, limit) {
+        limit = needed;
+    }
+    let (_, advice) = missing(16, limit).expect("16 files need more than 2");
+    assert_eq!(
+        advice,
+        "`shuffle_buffer_size`, `batch_size` or the cycle length of `interleave`"
+    );
+    let (_, advice) = missing(1, 100).unwrap();
+    assert_eq!(advice, "`shuffle_buffer_size` or `batch_size`");
+}
+
 /// Of all files in turns, records of others would have its places.
 #[test]
 fn a_file_that_has_changed_since_it_was_counted_is_an_error() {

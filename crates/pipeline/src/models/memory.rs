@@ -71,7 +71,7 @@ const LITTLE_EARLY: u64 = 9_500;
 #[test]
 fn leases_hold_the_limit() {
     check(3, || {
-        let memory = Arc::new(Memory::new(10));
+        let memory = Arc::new(Memory::new(10, false));
         let take = |bytes| {
             let memory = memory.clone();
             loom::thread::spawn(move || {

@@ -7,7 +7,6 @@ use crate::layers::{LayerPart, Rest};
 use crate::progress::Progress;
 use crate::replay::{Replay, Resumed};
 use crate::slice::{FileOrder, FilePart, Records};
-use crate::tuning::NOTED_BLOCKS;
 
 impl PlanningThread {
     /// The records of an epoch that the layers before have left unread.
@@ -63,7 +62,11 @@ impl PlanningThread {
             .note(|stats| (stats.replayed, stats.to_replay));
         let progress = self.progress.take();
         let mut progress = progress.unwrap_or_else(|| Progress::every(flow.options.logged_every));
+        let mut noted = None;
         let mut note = |drawn: u64| {
+            if noted.replace(drawn) == Some(drawn) {
+                return;
+            }
             let drawn = before + drawn;
             flow.counters.note(|stats| stats.replayed = drawn);
             progress.note(drawn, total, || {
@@ -87,12 +90,10 @@ impl PlanningThread {
             }
             let blocks = self.part_blocks(part, epoch)?;
             let mut framing = Framing::new(place, part);
-            for (number, &records) in framing.pass(&blocks).iter().enumerate() {
+            for &records in framing.pass(&blocks) {
                 let found = framing.add(records);
                 replay.push(found.at, found.start, records, found.records);
-                if number % NOTED_BLOCKS == 0 {
-                    note(replay.drawn());
-                }
+                note(replay.drawn());
                 if replay.is_done() || !framing.has_more() {
                     break;
                 }

@@ -10,17 +10,20 @@ use atds_format::{Access, BlockDesc, Blocks, ByteSource, FileInfo, Location, Nex
 use bytes::Bytes;
 
 use super::PlanningThread;
+use super::known::{BlockCache, FoundBlocks};
 use super::payloads::Awaited;
-use super::reads::{Asked, Fetched, addresses};
+use super::reads::{Asked, BlockEnds, Fetched, addresses};
 use crate::block::{Block, BlockPayload, FileContext, Payload};
 use crate::damage::Skipped;
 use crate::error::Stop;
+use crate::files::BlockCounts;
 use crate::measure::share;
 use crate::memory::Lease;
 use crate::need::exceeded;
 use crate::read_pool::ReadPool;
 use crate::replay::Wanted;
 use crate::split::{Members, Split};
+use crate::tuning::KEPT_SHARE;
 use crate::watch::OPEN;
 use crate::{Error, ErrorKind};
 
@@ -32,9 +35,13 @@ pub(super) struct File {
     pub(super) access: Access,
     pub(super) size: Option<u64>,
     pub(super) blocks: Box<dyn Blocks>,
+    /// Whether the framing reads payloads, too.
+    pub(super) has_payloads: bool,
     pub(super) context: Option<Arc<FileContext>>,
     /// Reads under way and answers that were not taken, in the order in which they are needed.
     pub(super) reads: VecDeque<Asked>,
+    /// Where reads end best, if that is known.
+    pub(super) ends: Option<BlockEnds>,
     /// The byte offset at which reading ahead ends, at most.
     pub(super) ahead_to: u64,
     /// The addresses of the bytes that were pushed last, if they count by their buffer.
@@ -50,6 +57,10 @@ pub(super) struct File {
     pub(super) records: u64,
     pub(super) members: u64,
     block_bytes: u64,
+    /// The numbers of records of the blocks that were framed; `None` where the framing began at a later block.
+    counts: Option<BlockCounts>,
+    /// Where they are, if that is to be remembered.
+    found: Option<FoundBlocks>,
     /// The end of the file, once it was pushed.
     end: Option<u64>,
     /// Damage after which the framing goes on, and the bytes that were left out before it.
@@ -80,6 +91,14 @@ pub(super) struct Framed {
 }
 
 impl Framed {
+    /// Bytes of the places of its members, if these are so few that their bytes alone are copied.
+    pub(super) fn run_bytes(&self) -> Option<u64> {
+        match self.context.decoder.seeks_by_lengths() {
+            true => self.members.run_bytes(),
+            false => None,
+        }
+    }
+
     /// Bytes that it takes in a list, in an order and in what allocators add.
     pub(super) fn listed_bytes(&self) -> u64 {
         let ranges = match &self.desc.payload {
@@ -99,6 +118,15 @@ impl PlanningThread {
         let location = self.files.location(number);
         let _opening = self.flow.watch.begin(OPEN.in_file(&location));
         let failed = |error| Error::io(error, &location);
+        let format = self.files.format(number);
+        let options = &self.flow.options;
+        // All records of a block are decoded, which finds whether it is the one that is known.
+        let reads_all = payloads && options.split.is_none();
+        // Damage that is left out is found where blocks are looked for.
+        let can_know =
+            !options.skip_damage && (!payloads || reads_all && format.frames_by_layout());
+        // Before the file is opened: if it changes then, what is found is not remembered, nor used.
+        let version = can_know.then(|| self.files.version(number)).flatten();
         let source = self.files.source(number).map_err(failed)?;
         let mapped = self.files.mapped_bytes();
         self.flow.counters.note(|stats| {
@@ -106,10 +134,15 @@ impl PlanningThread {
         });
         let size = source.size().map_err(failed)?;
         let payloads = payloads || size.is_none();
-        // Damage that is left out is found where blocks are looked for.
-        let layout = match payloads || self.flow.options.skip_damage {
-            true => None,
-            false => self.files.layout(number),
+        // Of the file that was opened, if it is still there.
+        let known = || {
+            let layout = self.known_blocks().layout(number, version?)?;
+            (self.files.version(number) == version).then_some(layout)
+        };
+        let can_know = can_know && size.is_some();
+        let layout = match can_know {
+            true => self.files.layout(number).or_else(known),
+            false => None,
         };
         let info = FileInfo {
             location: &location,
@@ -117,12 +150,21 @@ impl PlanningThread {
             payloads,
             layout: layout.as_ref(),
         };
-        let blocks = self.files.format(number).open(&info);
+        let blocks = format.open(&info);
         let blocks = blocks.map_err(|error| Error::of_format(error, &location))?;
         let now = size.unwrap_or(u64::MAX);
         let before = *self.sizes.entry(number).or_insert(now);
         let none = Lease::none(&self.flow.memory);
         let mut file = File::new((number, location), (source, size), blocks, none);
+        file.has_payloads = payloads;
+        file.counts = Some(BlockCounts::default());
+        if can_know && layout.is_none() {
+            let most_bytes = self.flow.memory.limit() / KEPT_SHARE;
+            file.found = version.map(|version| FoundBlocks::new(version, most_bytes));
+        }
+        if payloads {
+            file.ends = layout.map(BlockEnds::new);
+        }
         if now < before {
             let mut error = Error::new(ErrorKind::FileShrank { before, now });
             error.place.offset = Some(now);
@@ -159,6 +201,10 @@ impl PlanningThread {
                     file.framed_to = desc.offset.saturating_add(desc.file_bytes);
                     file.next_block = desc.index + 1;
                     file.unframed = 0;
+                    if let Some(counts) = &mut file.counts {
+                        counts.add(desc.records);
+                    }
+                    file.found.take_if(|found| !found.add(&desc));
                     let framed = (file.members, file.block_bytes);
                     let (skips, splits) = (
                         self.flow.options.skip_damage,
@@ -180,6 +226,11 @@ impl PlanningThread {
                 Next::End => {
                     file.end_damage();
                     file.end_cut();
+                    if let Some(found) = file.counts.filter(|_| !self.flow.options.skip_damage) {
+                        let checked = self.files.check_blocks(file.number, found);
+                        checked.map_err(|error| Error::io(error, &file.location))?;
+                    }
+                    self.remember(file);
                     return Ok(None);
                 }
                 Next::Decoder(decoder) => {
@@ -207,6 +258,22 @@ impl PlanningThread {
             if self.flow.is_stopped() {
                 return Err(Stop::Cancelled);
             }
+        }
+    }
+
+    /// What iterations have found of the blocks of files.
+    pub(super) fn known_blocks(&self) -> Arc<BlockCache> {
+        self.flow.options.blocks.clone().unwrap_or_default()
+    }
+
+    /// Remembers where the blocks of a file are, all of which were found.
+    fn remember(&self, file: &mut File) {
+        if let (Some(found), Some(size)) = (file.found.take(), file.size)
+            && file.blocks.has_layout()
+            && let Some(version) = self.files.version(file.number)
+        {
+            let known = self.known_blocks();
+            known.add_layout(file.number, found, size, version);
         }
     }
 
@@ -343,7 +410,7 @@ impl PlanningThread {
             file.copied.shrink(len);
             self.lease_copied(file, len)?;
             (bytes.clone(), file.copied.split(len))
-        } else if is_small_file || self.is_long_in_window() {
+        } else if framed.run_bytes().is_none() && (is_small_file || self.is_long_in_window()) {
             // A slice would keep the whole buffer, for longer than most of its bytes are needed.
             let rounded = ReadPool::rounded(bytes.len()) as u64;
             let lease = self.payload_lease(file, rounded)?;
@@ -409,8 +476,10 @@ impl File {
             source,
             size,
             blocks,
+            has_payloads: true,
             context: None,
             reads: VecDeque::new(),
+            ends: None,
             ahead_to: u64::MAX,
             pushed: 0..0,
             unframed: 0,
@@ -420,6 +489,8 @@ impl File {
             records: 0,
             members: 0,
             block_bytes: 0,
+            counts: None,
+            found: None,
             end: None,
             damage: None,
             cut: None,

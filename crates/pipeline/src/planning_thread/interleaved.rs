@@ -14,7 +14,6 @@ use crate::error::Stop;
 use crate::interleave::Turns;
 use crate::replay::{Replay, Wanted};
 use crate::slice::FilePart;
-use crate::tuning::NOTED_BLOCKS;
 use crate::{Error, ErrorKind};
 
 /// A file that has turns.
@@ -45,7 +44,7 @@ struct Current {
 impl PlanningThread {
     /// Whether files take turns.
     pub(super) fn are_in_turns(&self) -> bool {
-        self.flow.options.interleave.is_some() && !self.flow.options.shuffle_runs
+        self.flow.options.turns().is_some()
     }
 
     /// Reads the files of an epoch in turns, as far as they are in `part`. `counted` has the number of records of
@@ -338,11 +337,9 @@ impl PlanningThread {
             let found = framing.add(records);
             replay.push(found.at, found.start, records, found.records);
             turns.give(records);
-            if framing.blocks.is_multiple_of(NOTED_BLOCKS) {
-                note(replay.drawn());
-                if self.flow.is_stopped() {
-                    return Err(Stop::Cancelled);
-                }
+            note(replay.drawn());
+            if self.flow.is_stopped() {
+                return Err(Stop::Cancelled);
             }
         }
         Ok(())

@@ -69,7 +69,8 @@ impl PlanningThread {
                     break false;
                 }
                 let turn = if is_next { Turn::Now } else { Turn::Ahead };
-                let asked = self.ask_for(file, &ranges, turn);
+                let reader = self.payload_reader(file);
+                let asked = self.ask_for(file, &ranges, turn, reader);
                 if asked
                     .map_err(|stop| stop.in_block(framed.desc.index, Some(framed.desc.offset)))?
                 {
@@ -118,7 +119,8 @@ impl PlanningThread {
         self.let_go(file);
         if !first.is_asked {
             // Every block that shared the payload has been read to its end.
-            self.ask_for(file, &first.ranges, Turn::Now)?;
+            let reader = self.payload_reader(file);
+            self.ask_for(file, &first.ranges, Turn::Now, reader)?;
         }
         self.sequence.flush_if_starved()?;
         let (mut parts, mut lease) = (Vec::new(), Lease::none(&self.flow.memory));

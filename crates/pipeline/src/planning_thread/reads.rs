@@ -7,7 +7,7 @@ use std::slice;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
-use atds_format::{Access, Completion, ReadBuffer};
+use atds_format::{Access, Completion, Layout, ReadBuffer};
 use bytes::Bytes;
 
 use super::PlanningThread;
@@ -20,7 +20,8 @@ use crate::flow::Denied;
 use crate::memory::Lease;
 use crate::need::exceeded;
 use crate::ops::FileRead;
-use crate::tuning::{KEPT_SHARE, READS_UNDER_WAY};
+use crate::read_pool::ReadPool;
+use crate::tuning::{FEW_BYTES, KEPT_SHARE, READS_UNDER_WAY};
 use crate::watch::FOR_BYTES;
 
 /// A read that was asked for.
@@ -39,6 +40,36 @@ pub(super) struct Fetched {
     pub(super) is_counted: bool,
 }
 
+/// The ends of a file's blocks, one after another.
+#[derive(Debug)]
+pub(super) struct BlockEnds {
+    layout: Layout,
+    next: usize,
+    /// The end of the block before the next one.
+    end: u64,
+}
+
+impl BlockEnds {
+    pub(super) fn new(layout: Layout) -> Self {
+        BlockEnds {
+            end: layout.start(),
+            next: 0,
+            layout,
+        }
+    }
+
+    /// The last end of a block after `start` and no later than `most`, if there is one. Each call is for a later start.
+    fn last_in(&mut self, start: u64, most: u64) -> Option<u64> {
+        while let Some(size) = self.layout.sizes().get(self.next)
+            && self.end + size <= most
+        {
+            self.end += size;
+            self.next += 1;
+        }
+        (start < self.end && self.end <= most).then_some(self.end)
+    }
+}
+
 /// Where the memory for a read comes from, and where its answer stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
@@ -46,6 +77,13 @@ pub(super) enum Turn {
     Now,
     /// Only if there is memory that the next batch may not need. The answer comes last.
     Ahead,
+}
+
+/// Which thread reads a range of a source that answers before it returns.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reader {
+    PlanningThread,
+    Worker,
 }
 
 impl Asked {
@@ -78,7 +116,13 @@ impl PlanningThread {
         {
             // What is read next is elsewhere.
             file.reads.clear();
-            let read = start.saturating_add(self.read_size);
+            if !sequential
+                && end - start <= FEW_BYTES as u64
+                && let Some(few) = Self::read_few(file, start..end)?
+            {
+                return Ok(few);
+            }
+            let read = self.read_end(file, start);
             let read = read.min(file.ahead_to.max(end));
             let end = match file.access {
                 Access::Immediate => file.size.unwrap_or(u64::MAX).min(file.ahead_to).max(end),
@@ -86,7 +130,8 @@ impl PlanningThread {
                 _ if sequential => read,
                 _ => end.min(read),
             };
-            self.ask_for(file, slice::from_ref(&(start..end)), Turn::Now)?;
+            let reader = self.framing_reader(file);
+            self.ask_for(file, slice::from_ref(&(start..end)), Turn::Now, reader)?;
         }
         if sequential {
             self.read_ahead(file)?;
@@ -104,9 +149,25 @@ impl PlanningThread {
             fetched.bytes = self.pool.copy(&fetched.bytes, lease);
         }
         if !file.reads.is_empty() {
-            self.ask_for(file, slice::from_ref(&rest), Turn::Now)?;
+            let reader = self.framing_reader(file);
+            self.ask_for(file, slice::from_ref(&rest), Turn::Now, reader)?;
         }
         Ok(fetched)
+    }
+
+    /// The bytes of a range of at most [`FEW_BYTES`], or `None` if the source does not read them at once. The
+    /// framing needs such ranges between payloads that it does not read.
+    fn read_few(file: &File, range: Range<u64>) -> Result<Option<Fetched>, Stop> {
+        let mut bytes = [0; FEW_BYTES];
+        let bytes = &mut bytes[..(range.end - range.start) as usize];
+        let read = match file.source.read_few(range.start, bytes) {
+            Some(read) => read.map_err(|error| at_offset(error, file, range.start))?,
+            None => return Ok(None),
+        };
+        Ok(Some(Fetched {
+            bytes: Bytes::copy_from_slice(&bytes[..read]),
+            is_counted: false,
+        }))
     }
 
     /// The bytes of the first range that was asked for and not taken; fewer at the end of the file. If
@@ -140,7 +201,8 @@ impl PlanningThread {
             if is_end || at >= range.end {
                 break;
             }
-            self.ask_for(file, slice::from_ref(&(at..range.end)), Turn::Now)?;
+            let reader = self.payload_reader(file);
+            self.ask_for(file, slice::from_ref(&(at..range.end)), Turn::Now, reader)?;
             answer = self.first_answer(file)?.1;
         }
         Ok((all.into(), lease))
@@ -152,15 +214,20 @@ impl PlanningThread {
         file: &mut File,
         ranges: &[Range<u64>],
         turn: Turn,
+        reader: Reader,
     ) -> Result<bool, Stop> {
         let end = file.size.unwrap_or(u64::MAX);
         let ranges = ranges
             .iter()
             .map(|range| range.start.min(end)..range.end.min(end));
-        let bytes = match file.access {
-            Access::Immediate => 0,
-            _ => ranges.clone().map(|range| range.end - range.start).sum(),
+        let (access, has_ends) = (file.access, file.ends.is_some());
+        let buffer = |range: &Range<u64>| match (access, range.end - range.start) {
+            (Access::Immediate, _) => 0,
+            // Reads that end with a block are not all of one length, and are to fit the same buffers.
+            (_, len) if has_ends => ReadPool::rounded(len as usize) as u64,
+            (_, len) => len,
         };
+        let bytes = ranges.clone().map(|range| buffer(&range)).sum();
         let mut lease = match turn {
             Turn::Now => self.lease(file, bytes)?,
             Turn::Ahead => match self.try_lease(file, bytes) {
@@ -170,8 +237,8 @@ impl PlanningThread {
         };
         let before = file.reads.len();
         for range in ranges {
-            let lease = lease.split(range.end - range.start);
-            self.request(file, range, lease);
+            let lease = lease.split(buffer(&range));
+            self.request(file, range, lease, reader);
         }
         if turn == Turn::Now {
             file.reads.rotate_left(before);
@@ -180,11 +247,13 @@ impl PlanningThread {
     }
 
     fn read_ahead(&mut self, file: &mut File) -> Result<(), Stop> {
-        let by_workers = self.is_read_by_workers(file);
+        let reader = self.framing_reader(file);
         let most = match file.access {
             Access::Deferred => READS_UNDER_WAY,
             // More leave the cache before they are decoded.
-            _ if by_workers => (2 * self.flow.options.threads + 1).min(READS_UNDER_WAY),
+            _ if reader == Reader::Worker => {
+                (2 * self.flow.options.threads + 1).min(READS_UNDER_WAY)
+            }
             _ => return Ok(()),
         };
         while let Some(last) = file.reads.back()
@@ -197,9 +266,9 @@ impl PlanningThread {
             {
                 return self.read_runs_ahead(file, most);
             }
-            let next = start..start.saturating_add(self.read_size).min(file.ahead_to);
-            if self.is_scarce(by_workers, file.reads.len())
-                || !self.ask_for(file, slice::from_ref(&next), Turn::Ahead)?
+            let next = start..self.read_end(file, start).min(file.ahead_to);
+            if self.is_scarce(reader, file.reads.len())
+                || !self.ask_for(file, slice::from_ref(&next), Turn::Ahead, reader)?
             {
                 break;
             }
@@ -207,18 +276,27 @@ impl PlanningThread {
         Ok(())
     }
 
+    /// Where a read ends that begins at `start`: with a block, where it is known where blocks are. What of a block
+    /// several reads have is copied to memory of its own.
+    fn read_end(&self, file: &mut File, start: u64) -> u64 {
+        let end = start.saturating_add(self.read_size);
+        let block_end =
+            |ends: &mut BlockEnds| ends.last_in(start, end.saturating_add(self.read_size / 8));
+        file.ends.as_mut().and_then(block_end).unwrap_or(end)
+    }
+
     /// Whether there is too little memory for a read beside `under_way` others. A file answers soon: what is
     /// read ahead of it is never the memory that a batch lacks.
-    pub(super) fn is_scarce(&self, by_workers: bool, under_way: usize) -> bool {
+    pub(super) fn is_scarce(&self, reader: Reader, under_way: usize) -> bool {
         let spared = KEPT_SHARE * self.read_size.saturating_mul(under_way as u64 + 1);
-        by_workers && self.flow.memory.left() < spared
+        reader == Reader::Worker && self.flow.memory.left() < spared
     }
 
     /// Begins a read, whose answer comes last.
-    fn request(&self, file: &mut File, range: Range<u64>, lease: Lease) {
+    fn request(&self, file: &mut File, range: Range<u64>, lease: Lease, reader: Reader) {
         let buffer = match file.access {
             Access::Immediate => ReadBuffer::new(Vec::new(), None),
-            _ => self.pool.take((range.end - range.start) as usize, lease),
+            _ => self.pool.take(lease.bytes() as usize, lease),
         };
         let (sender, answer) = sync_channel(1);
         let done = Completion::new(move |bytes| {
@@ -241,7 +319,7 @@ impl PlanningThread {
             // answers with an error.
             done: done.cancelled_by(self.flow.cancel.clone()),
         };
-        if is_first || !self.is_read_by_workers(file) {
+        if is_first || reader == Reader::PlanningThread {
             // Of a source that answers later this returns at once; of bytes in memory nothing is copied.
             let _reading = self.flow.watch.begin(read.what());
             read.run();
@@ -250,10 +328,25 @@ impl PlanningThread {
         }
     }
 
-    /// Whether workers read: the planning thread would wait for the disk and copy payloads. Beside one
-    /// worker it has time to. An input without a size may keep a worker waiting for another program.
-    pub(super) fn is_read_by_workers(&self, file: &File) -> bool {
-        file.access == Access::Blocking && file.size.is_some() && self.flow.options.threads > 1
+    /// Who reads payloads. The planning thread would wait for the disk and copy them; beside one worker it
+    /// has time to. An input without a size may keep a worker waiting for another program.
+    pub(super) fn payload_reader(&self, file: &File) -> Reader {
+        let is_waited_for = file.access == Access::Blocking && file.size.is_some();
+        if is_waited_for && self.flow.options.threads > 1 {
+            Reader::Worker
+        } else {
+            Reader::PlanningThread
+        }
+    }
+
+    /// Who reads what the framing needs. Without payloads the planning thread does: it reads the heads of blocks in
+    /// less time than it takes to hand the reads to a worker.
+    fn framing_reader(&self, file: &File) -> Reader {
+        if file.has_payloads {
+            self.payload_reader(file)
+        } else {
+            Reader::PlanningThread
+        }
     }
 
     /// The range of the first read, and its bytes, waited for.
@@ -279,11 +372,7 @@ impl PlanningThread {
         if self.flow.is_stopped() {
             return Err(Stop::Cancelled);
         }
-        let bytes = answer.map_err(|error| {
-            let mut error = Error::io(error, &file.location);
-            error.place.offset = Some(range.start);
-            error
-        })?;
+        let bytes = answer.map_err(|error| at_offset(error, file, range.start))?;
         let is_counted = buffer.contains(&addresses(&bytes).start);
         Ok((range, Fetched { bytes, is_counted }))
     }
@@ -403,8 +492,37 @@ impl PlanningThread {
     }
 }
 
+fn at_offset(error: io::Error, file: &File, offset: u64) -> Error {
+    let mut error = Error::io(error, &file.location);
+    error.place.offset = Some(offset);
+    error
+}
+
 /// Where bytes lie.
 pub(super) fn addresses(bytes: &[u8]) -> Range<usize> {
     let range = bytes.as_ptr_range();
     range.start.addr()..range.end.addr()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a panic is a failure")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_end_with_a_block_if_one_ends_there() {
+        let layout = Layout::new(7, [1; 5].into(), [10, 10, 50, 10, 10].into()).unwrap();
+        let mut ends = BlockEnds::new(layout);
+        assert_eq!(ends.last_in(0, 30), Some(27));
+        assert_eq!(
+            ends.last_in(27, 60),
+            None,
+            "the block is larger than a read"
+        );
+        assert_eq!(ends.last_in(60, 90), Some(87));
+        // Elsewhere, reads end anywhere until they come to where they were.
+        assert_eq!(ends.last_in(10, 40), None);
+        assert_eq!(ends.last_in(87, 200), Some(97));
+        assert_eq!(ends.last_in(97, 200), None);
+    }
 }

@@ -1,10 +1,10 @@
 //! Runs of blocks of all files, in a random order: how files are cut into runs, and how these are read.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 use std::mem;
 use std::slice;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use atds_format::{Access, Payload};
 
@@ -19,10 +19,11 @@ use crate::need::exceeded;
 use crate::slice::FilePart;
 use crate::split::Split;
 use crate::tuning::OPEN_FILES;
+use crate::watch::LIST;
 use crate::{Error, ErrorKind};
 
 /// Consecutive blocks of a file.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) file: usize,
     /// The number of the first block in the file, and that among the blocks that can be framed.
@@ -54,10 +55,12 @@ pub(crate) struct RunList {
     pub(super) records: Arc<[u64]>,
     /// Number of records of each file; 0 of those that are not read.
     file_records: Vec<u64>,
+    /// The version of each file that was listed, if that is known.
+    versions: Vec<Option<u64>>,
     /// What framing has left out, each with the number of the run that notes it, in the order of these.
     skipped: Vec<(usize, Skipped)>,
     /// The memory that it takes.
-    _lease: Lease,
+    lease: Lease,
 }
 
 impl RunList {
@@ -76,13 +79,9 @@ impl RunList {
     }
 }
 
-/// The runs of files that iterations have listed, for those that follow.
-#[derive(Debug, Default)]
-pub struct RunCache(Mutex<HashMap<usize, (u64, FileRuns)>>);
-
 /// The runs of a file.
 #[derive(Clone, Debug)]
-struct FileRuns {
+pub(super) struct FileRuns {
     runs: Arc<[Run]>,
     /// What framing has left out, each with the number of the run that comes after it.
     skipped: Arc<[(usize, Skipped)]>,
@@ -217,19 +216,33 @@ impl Cutter {
 }
 
 impl PlanningThread {
-    /// The runs of all files, listed once in an iteration.
+    /// Has the files be listed again where one has changed: an epoch reads them as they are when it begins.
+    pub(super) fn forget_changed_runs(&mut self) {
+        let has_changed = |list: &RunList| {
+            let mut versions = (0..).zip(&list.versions);
+            versions.any(|(file, then)| then.is_some() && self.files.version(file) != *then)
+        };
+        if let Some(list) = self.runs.take_if(|list| has_changed(list)) {
+            self.ahead.heads.clear();
+            self.planner.free(list.lease.bytes());
+        }
+    }
+
+    /// The runs of all files, listed once in an iteration unless they change.
     pub(super) fn list_runs(&mut self) -> Result<Arc<RunList>, Stop> {
         if let Some(list) = &self.runs {
             return Ok(list.clone());
         }
         let mut runs = Vec::new();
-        let (mut file_records, mut skipped) = (Vec::new(), Vec::new());
+        let (mut file_records, mut versions, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
         let mut all = Lease::none(&self.flow.memory);
         for number in 0..self.files.len() {
             if !self.flow.options.has_file(number) {
                 file_records.push(0);
+                versions.push(None);
                 continue;
             }
+            versions.push(self.files.version(number));
             let found = self.file_runs(number);
             let found = found.map_err(|stop| stop.in_file(&self.files.location(number)))?;
             all.merge(self.lease_runs(LISTED_BYTES.saturating_mul(found.runs.len() as u64))?);
@@ -250,8 +263,9 @@ impl PlanningThread {
             records: runs.iter().map(|run| run.records).collect(),
             runs,
             file_records,
+            versions,
             skipped,
-            _lease: all,
+            lease: all,
         });
         self.runs = Some(list.clone());
         Ok(list)
@@ -272,14 +286,14 @@ impl PlanningThread {
     /// The runs of a file: those that an iteration before has listed, if the file has not changed.
     fn file_runs(&mut self, number: usize) -> Result<FileRuns, Stop> {
         let version = self.files.version(number);
-        let cache = self.flow.options.runs.clone().unwrap_or_default();
-        let known = cache.lock().get(&number).cloned();
-        if let (Some(version), Some((then, runs))) = (version, known)
-            && version == then
+        if let Some(version) = version
+            && let Some(runs) = self.known_blocks().runs(number, version)
         {
             return Ok(runs);
         }
+        let flow = self.flow.clone();
         let mut file = self.open(number, false)?;
+        let _listing = flow.watch.begin(LIST.in_file(&file.location));
         if file.size.is_none() {
             let text = "the blocks of an input whose size is not known cannot be shuffled";
             return Err(Error::io(io::Error::other(text), &file.location).into());
@@ -303,7 +317,7 @@ impl PlanningThread {
         }
         let runs = cutter.finish(file.blocks.trailing_bytes());
         if let Some(version) = version {
-            cache.lock().insert(number, (version, runs.clone()));
+            self.known_blocks().add_runs(number, version, &runs);
         }
         Ok(runs)
     }
@@ -420,6 +434,7 @@ impl PlanningThread {
         let opened = self.list_to(&mut file, run);
         self.ahead.is_opening = false;
         opened?;
+        self.check_listed(run.file)?;
         // Without what it has read.
         if let Some(blocks) = file.blocks.at_block(run.index, run.offset) {
             file.blocks = blocks;
@@ -433,6 +448,25 @@ impl PlanningThread {
             return Ok(None);
         }
         Ok(Some(file))
+    }
+
+    /// Checks that a file that was opened again has the runs that were listed.
+    fn check_listed(&mut self, number: usize) -> Result<(), Stop> {
+        let Some(list) = self.runs.clone() else {
+            return Ok(());
+        };
+        if list.versions[number] == self.files.version(number) {
+            return Ok(());
+        }
+        let found = self.file_runs(number)?;
+        let listed = list.runs.iter().filter(|run| run.file == number);
+        if listed.eq(&*found.runs) {
+            // It was touched.
+            return Ok(());
+        }
+        let text =
+            "the file has changed while it was read: its blocks are not those that were listed";
+        Err(Error::io(io::Error::other(text), &self.files.location(number)).into())
     }
 
     /// Reads the header of a file, and its blocks up to a run if its framing cannot begin there.
@@ -472,10 +506,10 @@ impl PlanningThread {
             let start = next.reads.back().map_or(next.framed_to, Asked::end);
             let range = start..start.saturating_add(self.read_size).min(next.ahead_to);
             let under_way = current + self.ahead.reads() + next.reads.len();
-            let by_workers = self.is_read_by_workers(&next);
-            let asked = match self.is_scarce(by_workers, under_way) {
+            let reader = self.payload_reader(&next);
+            let asked = match self.is_scarce(reader, under_way) {
                 true => Ok(false),
-                false => self.ask_for(&mut next, slice::from_ref(&range), Turn::Ahead),
+                false => self.ask_for(&mut next, slice::from_ref(&range), Turn::Ahead, reader),
             };
             self.ahead.opened.push_back(next);
             if !asked? {
@@ -516,11 +550,5 @@ impl File {
     fn is_asked_for(&self) -> bool {
         let last = self.reads.back();
         last.is_some_and(|last| last.end() >= self.ahead_to)
-    }
-}
-
-impl RunCache {
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<usize, (u64, FileRuns)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

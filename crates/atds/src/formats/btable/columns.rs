@@ -42,10 +42,22 @@ pub(super) struct Output {
 const SPLIT_BYTES: usize = size_of::<i64>();
 
 impl Plan {
-    /// The most bytes that a row adds to columns of variable size.
+    /// The only output, if that has all cells of each row.
+    pub(super) fn only_all_cells(&self) -> Option<&Output> {
+        match &*self.outputs {
+            [output]
+                if matches!(output.columns, Columns::All { .. }) && output.form != Form::Dense =>
+            {
+                Some(output)
+            }
+            _ => None,
+        }
+    }
+
+    /// The most bytes that a row of `cells` cells adds to columns of variable size.
     #[inline]
-    pub(super) fn most_bytes(&self, row: Row<'_>) -> usize {
-        self.cell_bytes * row.len() + SPLIT_BYTES * self.outputs.len()
+    pub(super) fn most_bytes(&self, cells: usize) -> usize {
+        self.cell_bytes * cells + SPLIT_BYTES * self.outputs.len()
     }
 
     /// Bytes that a row adds to columns of variable size.

@@ -7,7 +7,9 @@ use atds_features::{Convert, Feature, Features};
 use atds_format::{Decoder, Format, Pos, Prepared, Scratch};
 use atds_test_formats::{Row, TestFormat, conformance};
 use bytes::Bytes;
-use tensor_batch::{Batch, BatchBuilder, BatchSpec, DType, Layout, RowSlots};
+use tensor_batch::{
+    Batch, BatchBuilder, BatchSpec, Buffer, Column, DType, Layout, RowSlots, Values,
+};
 
 use crate::formats::btable::{BTableFormat, Request, TableDecoder, is_table};
 
@@ -289,6 +291,99 @@ fn sparse_columns() {
             }
             let values: Vec<_> = x.values.iter().map(|&value| value as f32).collect();
             assert_eq!(ragged.values, values);
+        }
+    }
+}
+
+/// A sparse feature of all columns.
+fn all_columns(name: &str, dtype: DType, layout: Layout, extent: i64) -> Feature {
+    let feature = Feature::sparse(name, &[extent], dtype).at("@");
+    feature.with_convert(Convert::Cast).with_layout(layout)
+}
+
+/// The parts of a sparse column.
+fn parts(batch: &Batch, name: &str) -> (Vec<i64>, Values, Vec<i64>, Vec<i64>) {
+    match batch.column(name) {
+        Some(Column::Sparse(column)) => (
+            column.indices.to_vec(),
+            column.values.clone(),
+            Vec::new(),
+            column.dense_shape.to_vec(),
+        ),
+        Some(Column::RaggedSparse(column)) => (
+            column.indices.to_vec(),
+            column.values.clone(),
+            column.row_splits.to_vec(),
+            column.dense_shape.to_vec(),
+        ),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_column_of_all_cells_is_the_same_beside_others() {
+    use DType::{BFloat16, Bool, Float16, Float32, Float64};
+    for dtype in [Float64, Float32, Float16, BFloat16, Bool] {
+        for layout in [Layout::Coo, Layout::Ragged] {
+            for extent in [4, 9, -1] {
+                let all = all_columns("all", dtype, layout, extent);
+                let other = all_columns("other", Float64, Layout::Coo, -1);
+                let alone = read(vec![all.clone()], &ROWS).expect("the feature fits");
+                let beside = read(vec![other, all], &ROWS).expect("the features fit");
+                let alone = parts(&alone, "all");
+                assert_eq!(alone.1.len(), 5, "{dtype} {layout:?}");
+                assert_eq!(alone, parts(&beside, "all"), "{dtype} {layout:?} {extent}");
+            }
+        }
+    }
+}
+
+#[test]
+fn of_a_wrong_row_nothing_is_written() {
+    let cell = |column: i32| [&column.to_be_bytes()[..], &1.0f64.to_be_bytes()].concat();
+    let row = |columns: &[i32]| {
+        let cells = columns
+            .iter()
+            .map(|&column| cell(column))
+            .collect::<Vec<_>>();
+        [&(columns.len() as i32).to_be_bytes()[..], &cells.concat()].concat()
+    };
+    for (wrong, expected) in [
+        (row(&[0, 2, 2]), "column 2 comes twice"),
+        (row(&[0, 3, 1]), "column 1 comes after column 3"),
+        (row(&[0, 4]), "no column 4"),
+        (row(&[-1, 2]), "no column -1"),
+        (row(&[1, -1]), "no column -1"),
+    ] {
+        for layout in [Layout::Coo, Layout::Ragged] {
+            let all = all_columns("all", DType::Float64, layout, 4);
+            let features = Features::new([all]).expect("the feature is right");
+            let request = Request::of_any(features);
+            let labels = labels(&["a", "b", "c", "d"]);
+            let decoder = TableDecoder::of(&request, &labels).expect("the feature fits");
+            let mut builder = BatchBuilder::new(request.spec().clone());
+            let mut slots = builder.slots(&[4]);
+            let payload = [row(&[1, 3]), row(&[]), wrong.clone(), row(&[0])].concat();
+            let block = Prepared::of_bytes(payload.into());
+            let scratch = &mut Scratch::default();
+            let decoded = decoder.decode(&block, Pos::default(), 4, &mut slots[0], scratch, None);
+            let error = decoded.expect_err("a row is wrong").to_string();
+            assert!(error.contains(expected), "{error}");
+            assert_eq!(slots[0].row(), 2);
+            let segment = slots[0].columns()[0].segment().expect("a segment");
+            assert_eq!(segment.values.len(), 2);
+            let (indices, splits): (&[i64], &[&[i64]]) = match layout {
+                Layout::Coo => (&[0, 1, 0, 3], &[]),
+                _ => (&[1, 3], &[&[0, 2, 2]]),
+            };
+            assert_eq!(segment.indices.as_slice(), indices);
+            assert!(
+                segment
+                    .splits
+                    .iter()
+                    .map(Buffer::as_slice)
+                    .eq(splits.iter().copied())
+            );
         }
     }
 }

@@ -1,11 +1,9 @@
-//! A slow consumer needs few workers.
+//! Threads start when there is work for them.
 
 #![allow(clippy::unwrap_used)]
 
 use std::io;
 use std::sync::Arc;
-use std::thread;
-use std::time::Duration;
 
 use atds_format::{ByteSource, Format, Location};
 use atds_pipeline::{Files, Options, Pipeline};
@@ -51,28 +49,6 @@ fn pipeline(batch: usize, rows: usize, threads: usize) -> Pipeline {
     let mut options = Options::new(batch);
     options.threads = threads;
     Pipeline::new(toy.spec(), Arc::new(files), options)
-}
-
-/// The share of the rows that the busiest worker decodes for a consumer that takes a batch every 10 ms.
-fn largest_share(threads: usize) -> f64 {
-    let mut batches = pipeline(1_024, 1_024 * 100, threads).iter(0..1);
-    for batch in batches.by_ref() {
-        batch.unwrap();
-        thread::sleep(Duration::from_millis(10));
-    }
-    let rows = batches.stats().thread_records;
-    println!("{threads} threads: {rows:?}");
-    let most = rows.iter().max().unwrap();
-    *most as f64 / rows.iter().sum::<u64>() as f64
-}
-
-#[test]
-fn one_worker_does_nine_tenths_of_what_is_taken_every_10_ms() {
-    for threads in [2, 16, 64] {
-        // While other programs keep a worker from its core, another one rightly helps.
-        let is_most = (0..3).any(|_| largest_share(threads) >= 0.9);
-        assert!(is_most, "{threads} threads");
-    }
 }
 
 #[test]

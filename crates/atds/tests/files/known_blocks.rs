@@ -1,0 +1,131 @@
+//! Where an epoch has found the blocks of files: those that follow do not look for them.
+
+use std::fs::{self, File};
+use std::time::SystemTime;
+
+use atds::{Codec, FileFormat, SplitBy, Threads};
+use avro_block::{Frame, Framer};
+
+use crate::common::rows_file;
+use crate::layouts::{Arrange, FEW, FORMATS, Indexed, blocks, orders, split, spoil_others};
+
+#[test]
+fn blocks_are_looked_for_once() {
+    for format in FORMATS {
+        for (order, (arrange, is_skipped)) in orders().into_iter().enumerate() {
+            for threads in 1..=3 {
+                let indexed = Indexed::new(format);
+                let build = || {
+                    let builder = arrange(indexed.plain()).split(split(FEW, SplitBy::Block));
+                    builder.threads(Threads::Fixed(threads)).build().unwrap()
+                };
+                let (dataset, other) = (build(), build());
+                let expected = [1, 2].map(|epoch| indexed.ids(other.epoch(epoch)));
+                let of_ranks =
+                    [0, 1].map(|rank| indexed.ids(other.shard(rank, 2).unwrap().epoch(1)));
+                drop(indexed.ids(dataset.epoch(0)));
+                // For the shares of ranks, which a pass of its own counts.
+                dataset.num_records().unwrap();
+                spoil_others(&indexed);
+                let what = format!("{format}, order {order}, {threads} threads");
+                if is_skipped {
+                    assert_eq!(indexed.ids(dataset.epoch(1)), expected[0], "{what}");
+                    for (rank, of_rank) in of_ranks.iter().enumerate() {
+                        let shard = dataset.shard(rank as u64, 2).unwrap();
+                        assert_eq!(indexed.ids(shard.epoch(1)), *of_rank, "{what}, rank {rank}");
+                    }
+                    assert_eq!(indexed.ids(dataset.epoch(2)), expected[1], "{what}");
+                }
+                assert!(indexed.read(build().epoch(1)).1.is_some(), "{what}");
+                // With another time it is another file.
+                for file in &indexed.files {
+                    let file = File::options().write(true).open(file).unwrap();
+                    file.set_modified(SystemTime::now()).unwrap();
+                }
+                assert!(indexed.read(dataset.epoch(2)).1.is_some(), "{what}");
+            }
+        }
+    }
+}
+
+/// A file of Avro in which the counts of blocks take a byte more than they must.
+fn with_long_heads(bytes: Vec<u8>) -> Vec<u8> {
+    let mut framer = Framer::new();
+    framer.push(bytes.clone().into());
+    let mut found: Vec<u8> = Vec::new();
+    loop {
+        match framer.next().unwrap() {
+            Frame::Block(block) => {
+                let (start, len) = (block.offset as usize, block.len as usize);
+                if found.is_empty() {
+                    found.extend(&bytes[..start]);
+                }
+                assert!(bytes[start] < 0x80, "the count takes a byte");
+                found.extend([bytes[start] | 0x80, 0]);
+                found.extend(&bytes[start + 1..start + len]);
+            }
+            Frame::NeedMore(_) => return found,
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn blocks_with_long_heads_are_looked_for_again() {
+    let indexed = Indexed::new(FileFormat::Avro);
+    fs::write(
+        &indexed.files[1],
+        with_long_heads(rows_file(400..800, 30, Codec::Null)),
+    )
+    .unwrap();
+    let arranged: [Arrange; 3] = [
+        |builder| builder.split(split(0.5, SplitBy::Block)),
+        |builder| builder.split(split(FEW, SplitBy::Record)),
+        |builder| builder.shuffle_blocks(true),
+    ];
+    for arrange in arranged {
+        let build = || arrange(indexed.plain()).build().unwrap();
+        let (dataset, other) = (build(), build());
+        let expected = indexed.ids(dataset.epoch(0));
+        assert!(expected.concat().iter().any(|id| (400..800).contains(id)));
+        assert_eq!(indexed.ids(dataset.epoch(0)), expected);
+        assert_eq!(indexed.ids(other.epoch(0)), expected);
+    }
+}
+
+#[test]
+fn rows_of_blocks_that_are_known_are_checked_as_they_are_decoded() {
+    let orders: [Arrange; 3] = [
+        |builder| builder,
+        |builder| builder.shuffle_buffer_size(60).seed(5),
+        |builder| builder.interleave(2, 5),
+    ];
+    for (order, arrange) in orders.into_iter().enumerate() {
+        for (threads, mmap) in [(1, false), (2, false), (3, true)] {
+            let indexed = Indexed::new(FileFormat::BTable);
+            let build = || {
+                let builder = arrange(indexed.plain()).drop_remainder(false).mmap(mmap);
+                builder.threads(Threads::Fixed(threads)).build().unwrap()
+            };
+            let dataset = build();
+            drop(indexed.ids(dataset.epoch(0)));
+            let what = format!("order {order}, {threads} threads");
+            let expected = indexed.ids(build().epoch(1));
+            assert_eq!(indexed.ids(dataset.epoch(1)), expected, "{what}");
+            let blocks = blocks(FileFormat::BTable, &indexed.files[1]);
+            let (bytes, _) = &blocks[blocks.len() / 2];
+            // Of the first row of a block, one cell less or more: the others are elsewhere than they were.
+            indexed.change(1, |all| all[bytes.start + 3] ^= 1);
+            let (found, error) = indexed.read(dataset.epoch(1));
+            if order == 0 {
+                // What is elsewhere may be a row, too, for who walks all rows as well.
+                let (walked, error) = indexed.read(build().epoch(1));
+                assert!(walked.concat().starts_with(&found.concat()), "{what}");
+                assert!(error.is_some());
+            }
+            let text = error.unwrap().to_string();
+            let block = format!("1.btable: block {}", blocks.len() / 2);
+            assert!(text.contains(&block), "{what}: {text}");
+        }
+    }
+}
