@@ -156,8 +156,26 @@ def _plain(column: Any) -> list[Any]:
         is_time = isinstance(column, np.ndarray) and column.dtype.kind in "mM"
         return list(column) if is_time else column.tolist()
     if hasattr(column, "__array__"):
-        return _plain(np.asarray(column))
+        column, there = without_nulls(column)
+        values = _plain(np.asarray(column))
+        if there is None:
+            return values
+        present = iter(values)
+        return [next(present) if flag else None for flag in there]
     return list(column)
+
+
+def without_nulls(column: Any) -> tuple[Any, list[bool] | None]:
+    """The values that are not null of a column of pandas, polars or pyarrow, and for each row whether
+    its value is there; None if all are. In arrays of NumPy, ints beside nulls become floats."""
+    for is_null, drop in (("isna", "dropna"), ("is_null", "drop_nulls"), ("is_null", "drop_null")):
+        # A column of pandas that has a dtype of NumPy has no nulls: NaN is a value there.
+        is_numpy = isinstance(getattr(column, "dtype", None), np.dtype)
+        if not is_numpy and hasattr(column, is_null) and hasattr(column, drop):
+            there = ~np.asarray(getattr(column, is_null)(), bool)
+            if not there.all():
+                return getattr(column, drop)(), there.tolist()
+    return column, None
 
 
 def _entries(name: str, indices: Any, cells: list[Any], starts: Any, is_list: bool) -> list[Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from atds import _rows
-from atds._batch_rows import Masks
+from atds._batch_rows import Masks, without_nulls
 from atds.bfloat16 import BFloat16Array
 from atds.errors import SchemaError
 from atds.ragged import RaggedSparseTensor, RaggedTensor
@@ -109,7 +109,9 @@ def of_batch(
     for name, column in batch.items():
         if name not in masks.entries and name not in masks.rows:
             type_ = _of_column(name, column, lists, name in null_items)
-            fields.append({"name": name, "type": ["null", type_] if name in null_rows else type_})
+            if name in null_rows and not isinstance(type_, list):
+                type_ = ["null", type_]
+            fields.append({"name": name, "type": type_})
     return {"type": "record", "name": _NAME, "fields": fields}
 
 
@@ -136,7 +138,14 @@ def _of_column(name: str, column: Any, lists: Collection[str] | None, null_items
     if not isinstance(column, (np.ndarray, StringArray, BFloat16Array)):
         if not hasattr(column, "__array__"):
             raise SchemaError(f"column '{name}' is a {type(column).__name__}: {_GIVE}", field=name)
+        column, there = without_nulls(column)
         column = np.asarray(column)
+        # Text, and values that NumPy has no dtype for.
+        of_objects = column.dtype.kind in "OU" and column.ndim == 1
+        type_ = _of_items(f"{_NAME}_{name}", name, column.tolist()) if of_objects else None
+        if type_ is None:
+            type_ = _arrays(elements(column), column.ndim - 1)
+        return type_ if there is None or isinstance(type_, list) else ["null", type_]
     return _arrays(elements(column), column.ndim - 1)
 
 

@@ -20,7 +20,7 @@ from atds.options import DatasetOptions, checked, not_default, orders_files, spe
 from atds.specs import TensorSpec, element_spec
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from typing_extensions import Self, Unpack
 
 __all__ = ["AUTOTUNE", "Dataset"]
 
@@ -189,9 +189,9 @@ class Dataset:
         self._begun_until = 0
         self._less: tuple[frozenset[str], Dataset] | None = None
 
-    def _copy(self) -> Dataset:
+    def _copy(self) -> Self:
         """A copy for iterations of its own, which shares what was found of the files."""
-        other = Dataset.__new__(type(self))
+        other = type(self).__new__(type(self))
         other.__dict__.update(vars(self))
         other._forget()
         return other

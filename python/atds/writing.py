@@ -67,7 +67,8 @@ def write(
             :class:`atds.Batch`. A row is a dict by the names of fields. For Avro it may be any value
             of the schema, for TFRecord also ``bytes``, which are a record as they are. For TFRecord,
             a dict of the dicts ``context`` and ``feature_lists`` is a ``SequenceExample``. Columns of
-            your own become a batch by ``atds.Batch(columns)``.
+            your own become a batch by ``atds.Batch(columns)``, and so does a frame of pandas. A null of a
+            column of pandas, polars or pyarrow is None; NaN stays a number.
         schema: For Avro the schema, as JSON text or as the value that ``json.loads`` returns; if it
             is None, it is that of the first row or batch. For TFRecord the kind of each key, of
             ``int64``, ``float32`` and ``bytes``, for a ``SequenceExample`` in ``context`` and
@@ -100,7 +101,12 @@ def write(
             raise OptionError(f"{name} is no option of {format}: leave it out")
     if isinstance(rows, Batch):
         rows = [rows]
-    elif isinstance(rows, (Mapping, str, bytes)) or not isinstance(rows, Iterable):
+    # A frame of pandas iterates over the names of its columns.
+    elif (
+        isinstance(rows, (Mapping, str, bytes))
+        or not isinstance(rows, Iterable)
+        or hasattr(rows, "iloc")
+    ):
         raise DataError(
             f"rows cannot be a {type(rows).__name__}: give an iterable of dicts, or columns as "
             "atds.Batch(columns)"
@@ -209,13 +215,19 @@ def _write_avro(
     block_bytes = _options.optional("block_bytes", block_bytes, 1, _options.MAX_BLOCK_BYTES)
     pairs = _metadata(metadata or {})
     lists = source.lists
-    if schema is None:
+    is_inferred = schema is None
+    if is_inferred:
         schema = _inferred(source)
     text = schema_text(schema)
     if lists is None:
         lists = _array_fields(text)
     writer = _native.RowWriter.avro(path, text, codec, level, block_bytes or _BLOCK_BYTES, pairs)
-    return _written(writer, source.rows(lists))
+    try:
+        return _written(writer, source.rows(lists))
+    except DataError as error:
+        if is_inferred and error.record is not None:
+            error.args = (f"{error}; its type is that of the first row or batch: give a schema",)
+        raise
 
 
 def _inferred(source: _Source) -> dict[str, Any]:

@@ -44,8 +44,11 @@ class Opened:
     def __init__(self, folder: Path) -> None:
         libc = ctypes.CDLL(None, use_errno=True)
         self._events = libc.inotify_init1(os.O_NONBLOCK)
-        in_open = 0x20
-        assert libc.inotify_add_watch(self._events, os.fsencode(folder), in_open) >= 0
+        # Two equal events in a row are one: that a file is closed tells them apart.
+        in_open, in_close = 0x20, 0x18
+        self._opened = in_open
+        mask = in_open | in_close
+        assert libc.inotify_add_watch(self._events, os.fsencode(folder), mask) >= 0
 
     def files(self) -> Counter[str]:
         """How often each file was opened since the last call, by its name."""
@@ -56,9 +59,10 @@ class Opened:
             except BlockingIOError:
                 return found
             while events:
-                length = struct.unpack("iIII", events[:16])[3]
+                _, mask, _, length = struct.unpack("iIII", events[:16])
                 # An event without a name is about the folder.
-                if name := events[16 : 16 + length].rstrip(b"\0"):
+                name = events[16 : 16 + length].rstrip(b"\0")
+                if name and mask & self._opened:
                     found[os.fsdecode(name)] += 1
                 events = events[16 + length :]
 

@@ -97,7 +97,7 @@ def test_files_that_have_changed(folder: Path, caplog: pytest.LogCaptureFixture)
         assert ours.num_records == 400
         assert len(list(ours)) == 25
     said = [record.getMessage() for record in caplog.records]
-    assert len([text for text in said if "counted anew; write the index again" in text]) == 1
+    assert len([text for text in said if "counted again; write the index again" in text]) == 1
     assert len([text for text in said if "1 of 4 files are not in the index" in text]) == 1
 
 

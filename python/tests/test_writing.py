@@ -308,6 +308,19 @@ def test_a_first_row_that_tells_no_type(tmp_path: Path, value: Any) -> None:
     assert os.listdir(tmp_path) == []
 
 
+def test_a_later_row_that_does_not_fit_the_first(tmp_path: Path) -> None:
+    path = tmp_path / "a.avro"
+    with pytest.raises(atds.DataError, match="row 1, field x.*give a schema") as caught:
+        atds.write(path, [{"x": 1}, {"x": None}])
+    assert (caught.value.record, caught.value.field) == (1, "x")
+    frames = [atds.Batch({"x": np.array([1, 2])}), atds.Batch({"x": np.array(["a"])})]
+    with pytest.raises(atds.DataError, match="row 2, field x.*give a schema"):
+        atds.write(path, frames)
+    with pytest.raises(atds.DataError, match="row 1") as caught:
+        atds.write(path, [{"x": 1}, {"x": None}], record(x="long"))
+    assert "give a schema" not in str(caught.value)
+
+
 #: A type, a value that does not fit it, and what the error says.
 MISFITS = [
     ("int", 2**31, "out of the range of int"),

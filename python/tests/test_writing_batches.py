@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from test_writing import by_fastavro, record
 
@@ -117,3 +119,76 @@ def test_masks_become_nulls(tmp_path: Path) -> None:
     assert by_fastavro(copy) == [{"x": 1, "y": [0.5]}, {"x": 2, "y": [1.5]}]
     with pytest.raises(atds.DataError, match="column 'y' has 1 rows, but column 'x' has 2"):
         atds.write(copy, atds.Batch({"x": np.zeros(2), "y": np.zeros(1)}))
+
+
+#: Ints beyond 2**53 have no float64.
+_LARGE = 2**60 + 1
+
+_COLUMNS = {
+    "i": ([3, None, _LARGE], "Int64", "int64"),
+    "b": ([True, None, False], "boolean", "int64"),
+    "s": (["a", None, "größe"], "string", "string"),
+    "t": (["a", None, ""], "str", "string"),
+    "f": ([1.5, None, -2.0], "Float32", "float32"),
+    "c": (["x", None, "x"], "category", "string"),
+}
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_nulls_of_frames(tmp_path: Path, kind: str) -> None:
+    if kind == "pandas":
+        given = {n: pd.array(values, dtype=dtype) for n, (values, dtype, _) in _COLUMNS.items()}
+        frame: Any = pd.DataFrame(given)
+    elif kind == "polars":
+        frame = {name: pl.Series(values) for name, (values, *_) in _COLUMNS.items()}
+    else:
+        pa = pytest.importorskip("pyarrow")
+        frame = {name: pa.array(values) for name, (values, *_) in _COLUMNS.items()}
+    avro, example = tmp_path / "a.avro", tmp_path / "a.tfrecord"
+    rows = [{name: values[n] for name, (values, *_) in _COLUMNS.items()} for n in range(3)]
+    assert atds.write(avro, atds.Batch(frame)) == 3
+    read = by_fastavro(avro)
+    assert read == rows
+    assert [type(value) for value in read[0].values()] == [type(v) for v in rows[0].values()]
+
+    # A missing feature, which is what a null is there.
+    assert atds.write(example, atds.Batch(frame)) == 3
+    features = {
+        name: atds.VarlenFeature([-1], dtype, layout="ragged")
+        for name, (*_, dtype) in _COLUMNS.items()
+    }
+    (batch,) = atds.Dataset(example, 3, features)
+    for name, (values, *_) in _COLUMNS.items():
+        assert batch[name].row_splits[0].tolist() == [0, 1, 1, 2]
+        assert batch[name].values.tolist() == [value for value in values if value is not None]
+
+
+def test_frames_without_nulls_have_the_types_of_their_columns(tmp_path: Path) -> None:
+    path = tmp_path / "a.avro"
+    frame = pd.DataFrame(
+        {name: pd.array(values[:1], dtype=dtype) for name, (values, dtype, _) in _COLUMNS.items()}
+    ).assign(nan=[float("nan")])
+    atds.write(path, atds.Batch(frame))
+    fields = atds.inspect(path).schema["fields"]
+    types = {field["name"]: field["type"] for field in fields}
+    assert types == {
+        "i": "long",
+        "b": "boolean",
+        "s": "string",
+        "t": "string",
+        "f": "float",
+        "c": "string",
+        # NaN of NumPy is a number.
+        "nan": "double",
+    }
+    later = atds.Batch(frame.assign(i=pd.array([None], dtype="Int64")))
+    with pytest.raises(atds.DataError, match="row 1, field i: None .* does not fit long"):
+        atds.write(path, [atds.Batch(frame), later])
+    empty = atds.Batch(pd.DataFrame({"i": pd.array([None], dtype="Int64")}))
+    atds.write(path, empty)
+    assert by_fastavro(path) == [{"i": None}]
+
+
+def test_a_frame_is_no_iterable_of_rows(tmp_path: Path) -> None:
+    with pytest.raises(atds.DataError, match=r"a DataFrame: give .* atds.Batch\(columns\)"):
+        atds.write(tmp_path / "a.tfrecord", pd.DataFrame({"i": [1]}))

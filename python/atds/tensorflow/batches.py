@@ -207,6 +207,8 @@ class _Epochs:
         self._read_once: set[str] = set()
         self._features = features
         self._checked: _Checked | None = None
+        # The latest data set with an index, and what it was made of.
+        self._kept: tuple[Any, _Epoch] | None = None
         self._options = options
         self._numbers = itertools.count()
 
@@ -290,23 +292,27 @@ class _Epochs:
         num_parallel_calls: Any,
         seed: Any,
     ) -> _Epoch:
-        """The data set of arrays of an epoch."""
+        """The data set of arrays of an epoch. An index is read again only if it has changed."""
         threads = int(num_parallel_calls)
-        dataset = _Epoch(
-            self._checked,
-            paths,
-            int(batch_size),
-            self._features,
-            drop_remainder=bool(drop_remainder),
-            reader_buffer_size=int(reader_buffer_size),
-            shuffle_buffer_size=int(shuffle_buffer_size),
-            num_parallel_calls=threads
+        arguments = {
+            "batch_size": int(batch_size),
+            "drop_remainder": bool(drop_remainder),
+            "reader_buffer_size": int(reader_buffer_size),
+            "shuffle_buffer_size": int(shuffle_buffer_size),
+            "num_parallel_calls": threads
             if threads == AUTOTUNE
             else min(threads, os.cpu_count() or 1),
-            seed=int(seed) if seed >= 0 else None,
-            **self._options,
+            "seed": int(seed) if seed >= 0 else None,
+        }
+        stamp = _stamp(self._options["index"])
+        made_of = paths, arguments, stamp
+        if stamp is not None and self._kept is not None and self._kept[0] == made_of:
+            return self._kept[1]._copy()
+        dataset = _Epoch(
+            self._checked, paths, features=self._features, **arguments, **self._options
         )
         self._checked = dataset.found()
+        self._kept = None if stamp is None else (made_of, dataset)
         return dataset
 
     def _arrays(self, dataset: Dataset) -> Iterator[Arrays]:
@@ -347,6 +353,15 @@ class _Epoch(Dataset):
         if self._checked is None:
             return super()._file_schemas()
         return _native.FileSchemas.of(self._checked.schemas)
+
+
+def _stamp(index: str | None) -> tuple[int, ...] | None:
+    """What differs if an index is another; None without an index, or one that is not there."""
+    try:
+        found = None if index is None else os.stat(index)
+    except OSError:
+        found = None
+    return None if found is None else (found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 def _is_container(path: str) -> bool:

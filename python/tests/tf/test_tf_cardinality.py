@@ -122,6 +122,45 @@ def test_an_index_tells_it(clicks: str, tmp_path: Path) -> None:
     assert int(at.ATDSDataset(clicks, 64, LABEL, index=index).cardinality()) == 4
 
 
+@pytest.mark.parametrize("check_files", [True, False])
+def test_an_index_is_read_once_until_it_changes(
+    clicks: str, tmp_path: Path, check_files: bool
+) -> None:
+    index = str(tmp_path / "index")
+    assert _native.run_command(["atds", "index", clicks, "-o", index]) == 0
+    options = {"shuffle_buffer_size": 50, "seed": 1, "check_files": check_files}
+    dataset = at.ATDSDataset(clicks, 64, LABEL, index=index, **options)
+    expected = at.ATDSDataset(clicks, 64, LABEL, **options)
+    epochs = lambda batches: [[b["s_label"].numpy().tolist() for b in batches] for _ in range(3)]
+    first = next(iter(dataset))["s_label"].numpy().tolist()
+    assert first == next(iter(expected))["s_label"].numpy().tolist()
+
+    text, before = Path(index).read_bytes(), os.stat(index)
+    damaged = text.replace(b"path", b"htap")
+    assert len(damaged) == len(text) and damaged != text
+    with open(index, "r+b") as file:
+        file.write(damaged)
+    os.utime(index, ns=(before.st_atime_ns, before.st_mtime_ns))
+    # The file cannot be told from the one that was read, which is not read again.
+    assert epochs(dataset) == epochs(expected)
+    os.utime(index, ns=(before.st_atime_ns, before.st_mtime_ns + 10**9))
+    with pytest.raises(tf.errors.OpError, match="index"):
+        list(dataset)
+    Path(index).write_bytes(text)
+    assert sum(len(batch["s_label"]) for batch in dataset) == 200
+
+
+def test_iterations_at_a_time_of_an_index(clicks: str, tmp_path: Path) -> None:
+    index = str(tmp_path / "index")
+    assert _native.run_command(["atds", "index", clicks, "-o", index]) == 0
+    dataset = at.ATDSDataset(clicks, 64, LABEL, index=index, shuffle_buffer_size=50, seed=1)
+    whole = at.ATDSDataset(clicks, 64, LABEL, shuffle_buffer_size=50, seed=1)
+    labels = lambda batch: batch["s_label"].numpy().tolist()
+    one_by_one = [[labels(batch) for batch in whole] for _ in range(2)]
+    beside = [(labels(a), labels(b)) for a, b in zip(dataset, dataset, strict=True)]
+    assert [list(epoch) for epoch in zip(*beside, strict=True)] == one_by_one
+
+
 def test_faults_come_where_an_iteration_begins(clicks: str, tmp_path: Path, write: Write) -> None:
     missing = at.ATDSDataset(str(tmp_path / "missing.avro"), 64, LABEL)
     with pytest.raises(tf.errors.NotFoundError):
