@@ -8,6 +8,7 @@ tools="$target/tools"
 export PATH="$tools/bin:$PATH"
 
 main() {
+    beside "wheel for release, and a build of the fuzz targets" build_beside
     step "tools" install_tools
     step "format" check_format
     # One of them, incompatible_msrv, holds the code to the rust-version of Cargo.toml.
@@ -20,11 +21,17 @@ main() {
     step "public API against the last tag" check_public_api
     step "test data made again" remake_testdata
     step "records of comparisons, and texts that cite them" check_records
-    step "wheel for release" scripts/wheels.sh
     step "faults, in their quick form" scripts/faults.sh --quick
     step "faults that each of these checks must find" scripts/faults.sh --quick --fault
+    join
     step "fuzz targets, $fuzz_seconds s each" fuzz_smoke
     printf '\nAll %d steps passed in %d s.\n' "$step_number" "$SECONDS"
+}
+
+# What compiles longest, in folders of their own.
+build_beside() {
+    scripts/wheels.sh
+    ! can_fuzz || QUICK_BUILD=1 scripts/fuzz.sh build
 }
 
 install_tools() {
@@ -38,7 +45,7 @@ install_tools() {
 install_tool() {
     local name=$1 version=$2
     if ! "$tools/bin/$name" --version 2>/dev/null | grep -qwF "$version"; then
-        cargo install --quiet --locked --debug --root "$tools" "$name@$version"
+        CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --locked --debug --root "$tools" "$name@$version"
     fi
     "$tools/bin/$name" --version
 }
@@ -104,10 +111,14 @@ check_records() {
 }
 
 # libFuzzer is C++ and is built from source.
+can_fuzz() {
+    [ "$(uname -s)" = Linux ] && command -v "${CXX:-c++}" >/dev/null
+}
+
 fuzz_smoke() {
-    if [ "$(uname -s)" = Linux ] && command -v "${CXX:-c++}" >/dev/null; then
+    if can_fuzz; then
         # A fixed seed, so that chance does not decide about a merge.
-        FUZZ_SEED=1 scripts/fuzz.sh "$fuzz_seconds"
+        FUZZ_SEED=1 QUICK_BUILD=1 scripts/fuzz.sh "$fuzz_seconds"
     else
         echo "skipped: needs Linux and a C++ compiler"
     fi

@@ -21,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from examples_venv import NotInstalled, PageVenv
+from examples_venv import RUST_BUILD, NotInstalled, PageVenv
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -139,13 +139,12 @@ class RustPrograms:
             (folder / "src/bin" / f"{name}.rs").write_text(text)
         path = REPOSITORY / "crates/atds"
         manifest = '[package]\nname = "atds-examples"\nversion = "0.0.0"\nedition = "2024"\n'
-        manifest += "[profile.dev]\ndebug = false\n"
         manifest += f'[dependencies]\natds = {{ path = "{path}" }}\n'
         (folder / "Cargo.toml").write_text(manifest)
         (folder / "Cargo.lock").write_bytes((REPOSITORY / "Cargo.lock").read_bytes())
         if programs:
             command = ["cargo", "build", "--quiet", "--offline", "--bins"]
-            env = os.environ | {"CARGO_TARGET_DIR": str(self._target)}
+            env = os.environ | {"CARGO_TARGET_DIR": str(self._target)} | RUST_BUILD
             done = subprocess.run(
                 command,
                 cwd=folder,

@@ -24,6 +24,9 @@ PACKAGE = "avro-tensor-dataset"
 #: Distributions that stand for others in the tests' environment.
 STAND_INS = {"tensorflow": "tensorflow-cpu"}
 
+#: The profile of all builds of examples, so that they compile `atds` and its dependencies once.
+RUST_BUILD = {"CARGO_PROFILE_DEV_DEBUG": "0", "CARGO_INCREMENTAL": "0"}
+
 #: Options of `pip install` with a value.
 VALUED = {"-f", "--find-links"}
 
@@ -182,17 +185,15 @@ def cargo(arguments: list[str], repository: Path, path: str) -> None:
         if 'name = "atds"' not in manifest.read_text():
             sys.exit(f"{manifest} has no command atds")
         return
-    lock = Path("Cargo.lock")
-    if arguments[:1] in (["build"], ["run"]):
+    if arguments[:1] in (["add"], ["build"], ["run"]):
         arguments.insert(1, "--offline")
+        lock = Path("Cargo.lock")
         if not lock.exists():
             lock.write_bytes((repository / "Cargo.lock").read_bytes())
-    elif arguments[:1] == ["add"]:
-        arguments.insert(1, "--offline")
     elif arguments[:1] != ["new"]:
         sys.exit(f"cargo {shlex.join(arguments)}: not known")
     target = os.environ.get("CARGO_TARGET_DIR", str(repository / "target"))
-    env = os.environ | {"PATH": path, "CARGO_TARGET_DIR": target}
+    env = os.environ | {"PATH": path, "CARGO_TARGET_DIR": target} | RUST_BUILD
     done = subprocess.run(["cargo", *arguments], check=False, env=env)
     sys.exit(done.returncode)
 

@@ -5,11 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 target="$(realpath -m "${CARGO_TARGET_DIR:-target}")"
-requirements=(python/requirements/test.txt)
-if [ "${FRAMEWORKS:-}" = all ]; then
-    requirements+=(python/requirements/frameworks.txt)
-fi
-venv=$(scripts/venv.sh "${requirements[@]}")
+venv=$(scripts/venv.sh)
 
 # The build of the tests, in which overflows panic, too.
 PYO3_BUILD_EXTENSION_MODULE=1 cargo build --quiet --workspace --all-features --locked --lib --bins

@@ -9,16 +9,23 @@ all=(--workspace --all-features --locked)
 export PYO3_BUILD_EXTENSION_MODULE=1
 
 main() {
+    beside "Python packages" install_python
     step "build" cargo build "${all[@]}" --lib --bins --tests --examples
+    join
+    beside "threads in all orders, under loom" test_models
     step "Rust tests" test_crates
-    step "threads in all orders, under loom" test_models
+    join
     step "programs that measure, and the judge of faults" test_programs
-    # The one timed test. A case below its bound is measured again, since the machine may be busy.
-    step "16 sleeping workers find work in time" \
-        cargo run --release --locked -p atds-test-formats --example sleeping -- --threads 16 --again 2 --check
+    step "workers find work in time, and few are woken" measure_workers
     step "generated files as fastavro reads them" read_generated
     step "Python package" test_package
     printf '\nAll %d steps passed in %d s.\n' "$step_number" "$SECONDS"
+}
+
+install_python() {
+    scripts/venv.sh scripts/requirements.txt
+    scripts/venv.sh python/requirements/build.txt
+    scripts/venv.sh
 }
 
 # Many tests sleep or wait for threads of their own: twice as many at a time as there are cores.
@@ -30,12 +37,24 @@ test_crates() {
 test_models() {
     RUSTFLAGS="${RUSTFLAGS:-} --cfg loom" CARGO_PROFILE_DEV_OPT_LEVEL=2 \
         cargo test --locked -p tensor-batch -p atds-pipeline --lib --target-dir "$target/loom" models::
+    # For a later step.
+    cargo build --release --locked -p atds-test-formats --example sleeping
 }
 
 # Statistics and tables, a short run without its speed, and logs of consumers.
 test_programs() {
     ATDS="$target/debug/atds" PYTHONPATH=benches scripts/python.sh -m unittest discover --buffer --start-directory benches
     scripts/python.sh -m unittest discover --buffer --start-directory faults --top-level-directory .
+}
+
+# The one timed test. A case below its bound is measured again, since the machine may be busy.
+measure_workers() {
+    sleeping --threads 16
+    sleeping --threads 2,16,64 --slow-consumer
+}
+
+sleeping() {
+    cargo run --release --locked -p atds-test-formats --example sleeping -- "$@" --again 2 --check
 }
 
 read_generated() {

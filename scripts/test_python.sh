@@ -5,11 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 wheel=$1
-requirements=(python/requirements/test.txt)
-if [ "${FRAMEWORKS:-}" = all ]; then
-    requirements+=(python/requirements/frameworks.txt)
-fi
-venv=$(scripts/venv.sh "${requirements[@]}")
+venv=$(scripts/venv.sh)
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall "$wheel"
 
 # In another folder, where Python does not find the sources in place of the package.
@@ -18,8 +14,6 @@ tests="$PWD/python/tests"
 examples="$PWD/scripts/examples.py"
 export ATDS_FRAMEWORKS="${FRAMEWORKS:-}"
 cd "$venv"
-bin/mypy --config-file "$config" --package atds
-bin/stubtest --mypy-config-file "$config" atds._native
 
 # Each framework runs in its own process, because some fail to fork beside another framework's threads.
 run() {
@@ -28,14 +22,20 @@ run() {
     # 5: no tests without that framework.
     [ "$status" = 0 ] || { [ "$status" = 5 ] && [ "$ATDS_FRAMEWORKS" != all ]; }
 }
-run "$tests/test_processes.py"
-run --ignore-glob="$tests/test_torch*" --ignore="$tests/tf" --ignore="$tests/test_processes.py" "$tests"
-# PyTorch's tests wait for processes that start. TensorFlow's run beside them, and are printed after them.
-run "$tests/tf" >"$venv/tensorflow.log" 2>&1 &
-tensorflow=$!
+# PyTorch's tests wait for processes that start. The checks of types and the other tests run beside them, and are printed
+# after them.
+run_others() {
+    bin/mypy --config-file "$config" --package atds &&
+        bin/stubtest --mypy-config-file "$config" atds._native &&
+        run "$tests/test_processes.py" &&
+        run --ignore-glob="$tests/test_torch*" --ignore="$tests/tf" --ignore="$tests/test_processes.py" "$tests" &&
+        run "$tests/tf"
+}
+run_others >"$venv/others.log" 2>&1 &
+others=$!
 failed=0
 run "$tests"/test_torch*.py || failed=1
-wait "$tensorflow" || failed=1
-cat "$venv/tensorflow.log"
+[ "$failed" = 1 ] || bin/python "$examples" || failed=1
+wait "$others" || failed=1
+cat "$venv/others.log"
 [ "$failed" = 0 ]
-bin/python "$examples"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Prints the folder of a virtual environment with the given requirements files, for the first Python found. The folder is
-# under the target folder, named by the hash of the requirements, and made once.
+# Prints the folder of a virtual environment with the given requirements files, for the first Python found. Without any, with
+# those of the Python tests; FRAMEWORKS=all adds the large frameworks. The folder is under the target folder, named by the
+# hash of the requirements, and made once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,6 +18,10 @@ find_python() {
     return 1
 }
 
+if [ $# = 0 ]; then
+    set -- python/requirements/test.txt
+    [ "${FRAMEWORKS:-}" != all ] || set -- "$@" python/requirements/frameworks.txt
+fi
 python=$(find_python)
 hash=$({ "$python" -VV && cat "$@"; } | sha256sum | cut -c1-16)
 venv="$(realpath -m "${CARGO_TARGET_DIR:-target}")/venvs/$hash"
