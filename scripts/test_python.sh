@@ -22,8 +22,9 @@ run() {
     # 5: no tests without that framework.
     [ "$status" = 0 ] || { [ "$status" = 5 ] && [ "$ATDS_FRAMEWORKS" != all ]; }
 }
-# PyTorch's tests wait for processes that start. The checks of types and the other tests run beside them, and are printed
-# after them.
+run_torch() {
+    run "$tests"/test_torch*.py && bin/python "$examples"
+}
 run_others() {
     bin/mypy --config-file "$config" --package atds &&
         bin/stubtest --mypy-config-file "$config" atds._native &&
@@ -31,11 +32,14 @@ run_others() {
         run --ignore-glob="$tests/test_torch*" --ignore="$tests/tf" --ignore="$tests/test_processes.py" "$tests" &&
         run "$tests/tf"
 }
-run_others >"$venv/others.log" 2>&1 &
-others=$!
-failed=0
-run "$tests"/test_torch*.py || failed=1
-[ "$failed" = 1 ] || bin/python "$examples" || failed=1
-wait "$others" || failed=1
-cat "$venv/others.log"
-[ "$failed" = 0 ]
+# PyTorch's tests wait for processes that start: others run beside them, and print before them. What has failed comes last.
+run_torch >"$venv/torch.log" 2>&1 &
+torch=$!
+run_others || {
+    wait
+    exit 1
+}
+status=0
+wait "$torch" || status=$?
+cat "$venv/torch.log"
+exit "$status"
