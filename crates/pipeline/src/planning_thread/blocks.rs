@@ -399,6 +399,8 @@ impl PlanningThread {
         wanted: Wanted,
     ) -> Result<(), Stop> {
         let is_slice = file.pushed.contains(&addresses(bytes).start) && !bytes.is_empty();
+        // A slice of all that was read keeps no more than a copy would.
+        let is_all = bytes.len() == file.pushed.len();
         let is_small_file = match file.size {
             Some(size) => size <= self.read_size,
             None => (file.pushed.len() as u64) < self.read_size / 4,
@@ -410,7 +412,10 @@ impl PlanningThread {
             file.copied.shrink(len);
             self.lease_copied(file, len)?;
             (bytes.clone(), file.copied.split(len))
-        } else if framed.run_bytes().is_none() && (is_small_file || self.is_long_in_window()) {
+        } else if !is_all
+            && framed.run_bytes().is_none()
+            && (is_small_file || self.is_long_in_window())
+        {
             // A slice would keep the whole buffer, for longer than most of its bytes are needed.
             let rounded = ReadPool::rounded(bytes.len()) as u64;
             let lease = self.payload_lease(file, rounded)?;
@@ -427,7 +432,7 @@ impl PlanningThread {
 
     /// Whether a payload would keep too much for as long as it stays in the window. With several workers,
     /// which would wait for the copies, only if buffers hold more, besides the window, than may be ahead.
-    fn is_long_in_window(&self) -> bool {
+    pub(super) fn is_long_in_window(&self) -> bool {
         let window = self.planner.window_bytes();
         let is_much = || self.pool.used() > window + self.flow.memory.ahead_limit();
         self.flow.options.is_shuffled() && (self.flow.options.threads == 1 || is_much())

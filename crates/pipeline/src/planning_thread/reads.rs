@@ -60,13 +60,25 @@ impl BlockEnds {
 
     /// The last end of a block after `start` and no later than `most`, if there is one. Each call is for a later start.
     fn last_in(&mut self, start: u64, most: u64) -> Option<u64> {
+        self.pass(most);
+        (start < self.end && self.end <= most).then_some(self.end)
+    }
+
+    /// The end of the block that begins at `start`, if one does. Each call is for a later start.
+    fn of_block(&mut self, start: u64) -> Option<u64> {
+        self.pass(start);
+        let size = self.layout.sizes().get(self.next)?;
+        (self.end == start).then(|| start + size)
+    }
+
+    /// Passes the blocks that end at `most` or before.
+    fn pass(&mut self, most: u64) {
         while let Some(size) = self.layout.sizes().get(self.next)
             && self.end + size <= most
         {
             self.end += size;
             self.next += 1;
         }
-        (start < self.end && self.end <= most).then_some(self.end)
     }
 }
 
@@ -277,12 +289,23 @@ impl PlanningThread {
     }
 
     /// Where a read ends that begins at `start`: with a block, where it is known where blocks are. What of a block
-    /// several reads have is copied to memory of its own.
+    /// several reads have is copied to memory of its own, and so is a small part of a read that stays for long.
     fn read_end(&self, file: &mut File, start: u64) -> u64 {
         let end = start.saturating_add(self.read_size);
-        let block_end =
-            |ends: &mut BlockEnds| ends.last_in(start, end.saturating_add(self.read_size / 8));
-        file.ends.as_mut().and_then(block_end).unwrap_or(end)
+        let most = end.saturating_add(self.read_size / 8);
+        // Of smaller blocks, reading each takes longer than to copy them.
+        let least = start.saturating_add(self.read_size / 8);
+        let Some(ends) = &mut file.ends else {
+            return end;
+        };
+        // Where a read takes long, it is better of more bytes.
+        let alone = match file.access == Access::Blocking && self.is_long_in_window() {
+            true => ends
+                .of_block(start)
+                .filter(|end| (least..=most).contains(end)),
+            false => None,
+        };
+        alone.or_else(|| ends.last_in(start, most)).unwrap_or(end)
     }
 
     /// Whether there is too little memory for a read beside `under_way` others. A file answers soon: what is
@@ -524,5 +547,18 @@ mod tests {
         assert_eq!(ends.last_in(10, 40), None);
         assert_eq!(ends.last_in(87, 200), Some(97));
         assert_eq!(ends.last_in(97, 200), None);
+    }
+
+    #[test]
+    fn reads_have_a_block_if_one_begins_there() {
+        let layout = Layout::new(7, [1; 4].into(), [10, 50, 10, 10].into()).unwrap();
+        let mut ends = BlockEnds::new(layout);
+        assert_eq!(ends.of_block(0), None);
+        assert_eq!(ends.of_block(7), Some(17));
+        assert_eq!(ends.of_block(17), Some(67));
+        assert_eq!(ends.of_block(20), None);
+        assert_eq!(ends.last_in(20, 80), Some(77));
+        assert_eq!(ends.of_block(77), Some(87));
+        assert_eq!(ends.of_block(87), None);
     }
 }
