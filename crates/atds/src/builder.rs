@@ -452,7 +452,7 @@ impl DatasetBuilder {
             threads: Arc::default(),
             costs: Arc::default(),
             blocks: Arc::default(),
-            buffers: Arc::default(),
+            spare: Arc::default(),
             options_print: Arc::new(print),
             file_prints: Arc::default(),
             reader: Some(Reader::ALL),

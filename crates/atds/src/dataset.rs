@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use atds_format::Format;
-use atds_pipeline::{BlockCache, Options, Position, Progress, SkippedCounts, Slice, SpareBuffers};
+use atds_pipeline::{BlockCache, Options, Position, Progress, SkippedCounts, Slice, SpareMemory};
 use atds_sched::{Costs, ThreadPool, Threads};
 use avro_decode::{LeftOut, Sampled};
 use tensor_batch::{Batch, BatchSpec};
@@ -78,8 +78,8 @@ pub(crate) struct Settings {
     pub(crate) costs: Arc<Costs>,
     /// What is known of the blocks of files.
     pub(crate) blocks: Arc<BlockCache>,
-    /// The buffers of iterations that are over.
-    pub(crate) buffers: Arc<SpareBuffers>,
+    /// The memory of iterations that are over.
+    pub(crate) spare: Arc<SpareMemory>,
     /// What a state says of options and files.
     pub(crate) options_print: Arc<OptionsPrint>,
     pub(crate) file_prints: Arc<Mutex<Option<Arc<FilePrints>>>>,

@@ -121,7 +121,7 @@ impl Settings {
         options.automatic = !matches!(run.threads, Threads::Fixed(_));
         options.costs = Some(self.costs.clone());
         options.blocks = Some(self.blocks.clone());
-        options.buffers = Some(self.buffers.clone());
+        options.spare = Some(self.spare.clone());
         options.pool = run.keep_threads.then(|| self.threads.clone());
         Pipeline::new(self.spec.clone(), self.clone(), options)
     }

@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError, Weak};
 use tensor_batch::{BatchBuilder, BatchSpec};
 
 use crate::memory::{Cache, Lease, Memory};
+use crate::read_pool::SpareMemory;
 use crate::sync::{Mutex, MutexGuard};
 use crate::tuning::KEPT_SHARE;
 
@@ -20,13 +21,23 @@ pub(crate) struct Builders {
     free: Mutex<Vec<(BatchBuilder, Lease)>>,
     /// Bytes of a row in columns of fixed size.
     pub(crate) fixed_row_bytes: u64,
+    /// Gets the memory of dropped batches when the iteration is over.
+    spare: Arc<SpareMemory>,
 }
 
 impl Builders {
     /// Builders for `workers` workers.
-    pub(crate) fn new(memory: Arc<Memory>, spec: BatchSpec, workers: usize) -> Arc<Self> {
+    pub(crate) fn new(
+        memory: Arc<Memory>,
+        spec: BatchSpec,
+        workers: usize,
+        spare: Arc<SpareMemory>,
+    ) -> Arc<Self> {
         let mut first = BatchBuilder::new(spec);
         first.set_keeper(memory.clone());
+        if let Some(left) = spare.exchange_batches(None) {
+            first.take_over(left);
+        }
         let fixed_row_bytes = first.spec().fixed_row_bytes();
         Arc::new_cyclic(|builders: &Weak<Builders>| {
             memory.add_cache(builders.clone());
@@ -36,6 +47,7 @@ impl Builders {
                 first,
                 free: Mutex::default(),
                 fixed_row_bytes,
+                spare,
             }
         })
     }
@@ -77,5 +89,51 @@ impl Cache for Builders {
         let free = std::mem::take(&mut *self.lock());
         drop(free);
         self.first.kept().clear();
+    }
+}
+
+impl Drop for Builders {
+    fn drop(&mut self) {
+        let most = self.memory.limit() / KEPT_SHARE;
+        let left = self.first.leave(most as usize);
+        self.spare.exchange_batches(Some(left));
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+#[allow(clippy::unwrap_used, reason = "a panic is a failure")]
+mod tests {
+    use super::*;
+    use tensor_batch::{ColumnSpec, DType};
+
+    #[test]
+    fn the_next_iteration_has_the_memory_of_batches_and_counts_it() {
+        let spec = BatchSpec::new(vec![ColumnSpec::dense("a", &[10], DType::Int64)]).unwrap();
+        let spare = Arc::<SpareMemory>::default();
+        let builders = |limit| {
+            let memory = Arc::new(Memory::new(limit, false));
+            let builders = Builders::new(memory.clone(), spec.clone(), 1, spare.clone());
+            (memory, builders)
+        };
+        let (memory, first) = builders(64_000);
+        let (mut builder, _) = first.take();
+        builder.slots(&[10]);
+        drop(builder.finish());
+        let bytes = memory.held();
+        assert!(bytes >= 800, "{bytes}");
+        drop((builder, first));
+        assert_eq!(memory.held(), 0);
+        let (memory, next) = builders(64_000);
+        assert_eq!(memory.held(), bytes);
+        // Where memory is missing, it goes.
+        assert!(memory.try_add(64_000));
+        drop(next);
+        // A 64th of this limit is less.
+        let (_, next) = builders(64_000);
+        let (mut builder, _) = next.take();
+        builder.slots(&[20]);
+        drop(builder.finish());
+        drop((builder, next));
+        assert_eq!(builders(64_000).0.held(), 0);
     }
 }

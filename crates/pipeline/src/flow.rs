@@ -219,13 +219,14 @@ impl Flow {
         let in_turns = options.turns().is_some_and(|turns| turns.cycle_length > 1);
         let memory = Arc::new(Memory::new(options.memory_limit, in_turns));
         let costs = options.costs.clone().unwrap_or_default();
+        let spare = options.spare.clone().unwrap_or_default();
         let counters = Counters::new(memory.clone(), costs.clone(), &options);
         Arc::new_cyclic(|this: &Weak<Flow>| Flow {
             state: Mutex::default(),
             worker_changed: (0..options.threads).map(|_| Condvar::new()).collect(),
             this: this.clone(),
             threads: Mutex::default(),
-            builders: Builders::new(memory.clone(), spec, options.threads),
+            builders: Builders::new(memory.clone(), spec, options.threads, spare),
             room_changed: Condvar::new(),
             batches_changed: Condvar::new(),
             prepared_changed: Condvar::new(),

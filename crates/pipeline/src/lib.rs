@@ -90,7 +90,7 @@ pub use layers::{Layer, LayerPart, Rest};
 pub use pipeline::{Batches, Options, Pipeline};
 pub use planning_thread::BlockCache;
 pub use progress::Progress;
-pub use read_pool::SpareBuffers;
+pub use read_pool::SpareMemory;
 pub use replay::Position;
 pub use slice::Slice;
 pub use split::{Split, StoredHashes};

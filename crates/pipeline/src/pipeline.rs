@@ -17,7 +17,7 @@ use crate::interleave::Interleave;
 use crate::layers::Rest;
 use crate::planning_thread::{BlockCache, PlanningThread};
 use crate::progress::LOGGED_EVERY;
-use crate::read_pool::SpareBuffers;
+use crate::read_pool::SpareMemory;
 use crate::replay::Position;
 use crate::slice::Slice;
 use crate::split::Split;
@@ -101,8 +101,8 @@ pub struct Options {
     /// What iterations have measured: they begin with it, and measure for the next; `None` if only those
     /// of one pipeline share it.
     pub costs: Option<Arc<Costs>>,
-    /// What iterations leave of their buffers for the next; `None` if only those of one pipeline share it.
-    pub buffers: Option<Arc<SpareBuffers>>,
+    /// What iterations leave of their memory for the next; `None` if only those of one pipeline share it.
+    pub spare: Option<Arc<SpareMemory>>,
     /// For tests: number of bytes of a run of blocks.
     #[doc(hidden)]
     pub run_bytes: u64,
@@ -152,7 +152,7 @@ impl Options {
             trace: None,
             pool: None,
             costs: None,
-            buffers: None,
+            spare: None,
             run_bytes: RUN_BYTES,
             logged_every: LOGGED_EVERY,
             op_rows: None,
@@ -216,7 +216,7 @@ impl Pipeline {
                 read_size: read_size(&options, files.len()),
                 costs: Some(options.costs.unwrap_or_default()),
                 blocks: Some(options.blocks.unwrap_or_default()),
-                buffers: Some(options.buffers.unwrap_or_default()),
+                spare: Some(options.spare.unwrap_or_default()),
                 ..options
             },
         }

@@ -80,7 +80,7 @@ impl PlanningThread {
             files,
             pool: ReadPool::new(
                 flow.memory.clone(),
-                options.buffers.clone().unwrap_or_default(),
+                options.spare.clone().unwrap_or_default(),
             ),
             planner: Planner::new(options),
             sequence: Sequence::new(flow.clone()),

@@ -7,6 +7,7 @@ use std::{fmt, mem};
 
 use atds_format::{BufferPool, ReadBuffer};
 use bytes::Bytes;
+use tensor_batch::Spare;
 
 use crate::memory::{Cache, Lease, Memory};
 use crate::tuning::KEPT_SHARE;
@@ -18,15 +19,18 @@ pub(crate) struct ReadPool {
     memory: Arc<Memory>,
     kept: Mutex<Buffers>,
     /// Gets what is kept when the iteration is over.
-    spare: Arc<SpareBuffers>,
+    spare: Arc<SpareMemory>,
     /// Bytes of the buffers of which a slice is used.
     used: AtomicU64,
 }
 
-/// The buffers of reads that an iteration leaves for the next, so that short epochs need not make them again:
-/// at most a 64th of its memory limit.
+/// The memory that an iteration leaves for the next, so that short epochs need not make it again: of buffers of reads,
+/// and of dropped batches, at most a 64th of its memory limit each.
 #[derive(Default)]
-pub struct SpareBuffers(Mutex<Buffers>);
+pub struct SpareMemory {
+    buffers: Mutex<Buffers>,
+    batches: Mutex<Option<Spare>>,
+}
 
 #[derive(Debug, Default)]
 struct Buffers {
@@ -36,7 +40,7 @@ struct Buffers {
 }
 
 impl ReadPool {
-    pub(crate) fn new(memory: Arc<Memory>, spare: Arc<SpareBuffers>) -> Arc<Self> {
+    pub(crate) fn new(memory: Arc<Memory>, spare: Arc<SpareMemory>) -> Arc<Self> {
         Arc::new_cyclic(|pool: &Weak<ReadPool>| {
             let kept = spare.exchange(Buffers::default());
             let kept = match memory.try_add(kept.bytes) {
@@ -127,21 +131,29 @@ impl Drop for ReadPool {
     }
 }
 
-impl SpareBuffers {
-    /// Leaves `buffers`, and takes what was left before. It waits for nobody: in a forked process, there
-    /// may be nobody who would unlock it.
+impl SpareMemory {
+    /// Leaves `buffers`, and takes what was left before.
     fn exchange(&self, buffers: Buffers) -> Buffers {
-        let spare = self.0.try_lock();
-        spare.map_or_else(
-            |_| Buffers::default(),
-            |mut spare| mem::replace(&mut spare, buffers),
-        )
+        exchange(&self.buffers, buffers)
+    }
+
+    /// Leaves memory of dropped batches, and takes what was left before.
+    pub(crate) fn exchange_batches(&self, batches: Option<Spare>) -> Option<Spare> {
+        exchange(&self.batches, batches)
     }
 }
 
-impl fmt::Debug for SpareBuffers {
+/// Replaces what is there. It waits for nobody: in a forked process, there may be nobody who would unlock it.
+fn exchange<T: Default>(of: &Mutex<T>, new: T) -> T {
+    match of.try_lock() {
+        Ok(mut old) => mem::replace(&mut old, new),
+        Err(_) => T::default(),
+    }
+}
+
+impl fmt::Debug for SpareMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SpareBuffers").finish_non_exhaustive()
+        f.debug_struct("SpareMemory").finish_non_exhaustive()
     }
 }
 
@@ -149,7 +161,7 @@ impl fmt::Debug for SpareBuffers {
 mod tests {
     use super::*;
 
-    fn pool(limit: u64, spare: &Arc<SpareBuffers>) -> (Arc<Memory>, Arc<ReadPool>) {
+    fn pool(limit: u64, spare: &Arc<SpareMemory>) -> (Arc<Memory>, Arc<ReadPool>) {
         let memory = Arc::new(Memory::new(limit, false));
         (memory.clone(), ReadPool::new(memory, spare.clone()))
     }
@@ -191,8 +203,8 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_spare_buffers() {
-        let spare: Arc<SpareBuffers> = Arc::default();
-        let _locked = spare.0.lock();
+        let spare: Arc<SpareMemory> = Arc::default();
+        let _locked = spare.buffers.lock();
         let (memory, pool) = self::pool(64_000, &spare);
         assert!(read(&memory, &pool, 1_000).is_some());
         drop(pool);

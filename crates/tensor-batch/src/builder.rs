@@ -11,7 +11,8 @@ use crate::short::Short;
 use crate::spec::Placement;
 use crate::values::each_values;
 use crate::{
-    Batch, BatchSpec, ColumnKind, KeepMemory, Kept, Recycler, RowSlots, Segment, Slot, UNKNOWN,
+    Batch, BatchSpec, ColumnKind, KeepMemory, Kept, Recycler, RowSlots, Segment, Slot, Spare,
+    UNKNOWN,
 };
 
 /// Builds batches, one after another, in recycled memory.
@@ -74,6 +75,18 @@ impl BatchBuilder {
     /// The memory of dropped batches that is kept for later ones.
     pub fn kept(&self) -> Kept {
         self.recycler.kept()
+    }
+
+    /// Takes out the memory of dropped batches that is kept, and leaves at most `most` bytes of it to another
+    /// builder: see [`take_over`](Self::take_over). It counts no more. Batches that are dropped later are not in it.
+    pub fn leave(&self, most: usize) -> Spare {
+        self.recycler.leave(&self.spec, most)
+    }
+
+    /// Keeps the memory of dropped batches that another builder has left, if its columns are the same. What the
+    /// keeper refuses is freed. Call this before the first batch.
+    pub fn take_over(&self, spare: Spare) {
+        self.recycler.take_over(&self.spec, spare);
     }
 
     /// The columns.

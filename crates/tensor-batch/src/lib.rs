@@ -36,7 +36,7 @@ pub use half;
 pub use out::Out;
 pub use owned::{ColumnMut, OwnedColumn, ValuesMut};
 pub use owned_slots::{OwnedGatherTasks, OwnedRowSlots};
-pub use recycle::{KeepMemory, Kept};
+pub use recycle::{KeepMemory, Kept, Spare};
 pub use scalar::Scalar;
 pub use segment::Segment;
 pub use slots::{DenseElement, RowSlots, Slot};

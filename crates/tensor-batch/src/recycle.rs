@@ -51,6 +51,19 @@ impl Kept {
     }
 }
 
+/// The memory of dropped batches that a builder has left to another, see
+/// [`BatchBuilder::leave`](crate::BatchBuilder::leave).
+pub struct Spare {
+    spec: BatchSpec,
+    free: Free,
+}
+
+impl fmt::Debug for Spare {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Spare").finish_non_exhaustive()
+    }
+}
+
 impl fmt::Debug for Kept {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Kept").finish_non_exhaustive()
@@ -163,6 +176,40 @@ impl Recycler {
                 keeper.release(bytes);
             }
         }
+    }
+
+    /// Takes out what is kept, of which `most` bytes are left to another builder.
+    pub(crate) fn leave(&self, spec: &BatchSpec, most: usize) -> Spare {
+        let mut free = std::mem::take(&mut *self.lock());
+        let (mut all, mut left) = (0, 0);
+        let mut fits = |bytes| {
+            all += bytes;
+            let fits = left + bytes <= most;
+            left += if fits { bytes } else { 0 };
+            fits
+        };
+        free.batches.retain(|batch| fits(bytes_of(batch)));
+        for kept in &mut free.columns {
+            kept.retain(|column| fits(column.capacity_bytes()));
+        }
+        if let Some(keeper) = self.keeper.get() {
+            keeper.release(all);
+        }
+        let spec = spec.clone();
+        Spare { spec, free }
+    }
+
+    /// Keeps what another builder has left, as far as the keeper lets it.
+    pub(crate) fn take_over(&self, spec: &BatchSpec, spare: Spare) {
+        if spare.spec != *spec {
+            return;
+        }
+        let mut left = spare.free;
+        left.batches.retain(|batch| self.may_keep(bytes_of(batch)));
+        for kept in &mut left.columns {
+            kept.retain(|column| self.may_keep(column.capacity_bytes()));
+        }
+        *self.lock() = left;
     }
 
     fn may_keep(&self, bytes: usize) -> bool {

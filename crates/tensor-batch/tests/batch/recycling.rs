@@ -235,6 +235,60 @@ fn a_batch_takes_over_what_was_counted_of_its_memory() {
 }
 
 #[test]
+fn a_builder_leaves_its_memory_to_another() {
+    let (spec, rows) = every_form();
+    let keeper = Arc::new(Keeper::default());
+    let counted = || keeper.0.load(Relaxed);
+    let builder = |spec: &BatchSpec| {
+        let mut builder = BatchBuilder::new(spec.clone());
+        builder.set_keeper(keeper.clone());
+        builder
+    };
+    // What a builder leaves that may leave `most` bytes.
+    let leave = |most: usize| {
+        keeper.1.store(usize::MAX, Relaxed);
+        let mut first = builder(&spec);
+        let dropped = batch(&mut first, &[3], &rows);
+        let bytes = dropped.capacity_bytes();
+        keeper.0.store(0, Relaxed);
+        drop(dropped);
+        assert_eq!(counted(), bytes);
+        let spare = first.leave(most.min(bytes));
+        assert_eq!(counted(), 0);
+        (spare, bytes)
+    };
+    let begin = |mut next: BatchBuilder| {
+        let slots = next.slots(&[3]);
+        (slots[0].counted_bytes(), slots[0].batch_bytes())
+    };
+    let (spare, bytes) = leave(usize::MAX);
+    let next = builder(&spec);
+    next.take_over(spare);
+    assert_eq!(counted(), bytes);
+    assert_eq!(begin(next), (bytes, bytes));
+    // Too much to be left, but for its sizes.
+    let (spare, _) = leave(bytes - 1);
+    let next = builder(&spec);
+    next.take_over(spare);
+    assert_eq!(counted(), 0);
+    let (taken, reserved) = begin(next);
+    assert!(0 < reserved && reserved <= taken, "{reserved} of {taken}");
+    // The keeper refuses it.
+    let (spare, _) = leave(usize::MAX);
+    keeper.1.store(0, Relaxed);
+    let next = builder(&spec);
+    next.take_over(spare);
+    let (taken, fresh) = begin(next);
+    assert!(taken == 0 && fresh < reserved, "{taken} of {fresh}");
+    // Other columns.
+    let (spare, _) = leave(usize::MAX);
+    let other = BatchSpec::new(vec![ColumnSpec::dense("a", &[], DType::Int32)]).expect("good");
+    let next = builder(&other);
+    next.take_over(spare);
+    assert_eq!((counted(), begin(next).0), (0, 0));
+}
+
+#[test]
 fn slots_tell_what_has_grown() {
     let spec = BatchSpec::new(vec![ColumnSpec::dense("a", &[], DType::String)]).expect("good");
     let mut builder = BatchBuilder::new(spec);
