@@ -79,6 +79,18 @@ impl Builders {
         self.lock().push((builder, lease));
     }
 
+    /// Leaves the memory of dropped batches for the next iteration: once, since nothing is kept afterwards.
+    pub(crate) fn leave(&self) {
+        if self.memory.is_scarce() {
+            return;
+        }
+        let most = self.memory.limit() / KEPT_SHARE;
+        let left = self.first.leave(most as usize);
+        self.spare.exchange_batches(Some(left));
+        // What the consumer drops from now on is for no batch to come.
+        self.memory.set_scarce(true);
+    }
+
     fn lock(&self) -> MutexGuard<'_, Vec<(BatchBuilder, Lease)>> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -89,14 +101,6 @@ impl Cache for Builders {
         let free = std::mem::take(&mut *self.lock());
         drop(free);
         self.first.kept().clear();
-    }
-}
-
-impl Drop for Builders {
-    fn drop(&mut self) {
-        let most = self.memory.limit() / KEPT_SHARE;
-        let left = self.first.leave(most as usize);
-        self.spare.exchange_batches(Some(left));
     }
 }
 
@@ -121,19 +125,20 @@ mod tests {
         drop(builder.finish());
         let bytes = memory.held();
         assert!(bytes >= 800, "{bytes}");
-        drop((builder, first));
+        first.leave();
         assert_eq!(memory.held(), 0);
+        first.leave();
         let (memory, next) = builders(64_000);
         assert_eq!(memory.held(), bytes);
         // Where memory is missing, it goes.
         assert!(memory.try_add(64_000));
-        drop(next);
+        next.leave();
         // A 64th of this limit is less.
         let (_, next) = builders(64_000);
         let (mut builder, _) = next.take();
         builder.slots(&[20]);
         drop(builder.finish());
-        drop((builder, next));
+        next.leave();
         assert_eq!(builders(64_000).0.held(), 0);
     }
 }

@@ -411,8 +411,7 @@ impl Batches {
                 Err(_) => {}
             }
         }
-        // What the consumer drops from now on is for no batch to come.
-        self.flow.memory.set_scarce(true);
+        self.flow.builders.leave();
         self.flow.counters.finish();
         self.flow.watch.finish();
         true
