@@ -298,7 +298,7 @@ fn a_large_record_of_a_split_needs_no_more_memory_than_of_all_records() {
     for i in 0..120 {
         let mut record = example(i);
         if i64::from(i) == members[1] {
-            // A field that nobody knows, of 2^21 bytes.
+            // An unknown field of 2^21 bytes.
             record.extend([0x7a, 0x80, 0x80, 0x80, 1]);
             record.resize(record.len() + (1 << 21), 0);
         }

@@ -135,7 +135,7 @@ impl<'a> UncheckedRow<'a> {
     /// A column is out of range, repeated or descending. What was given is of no use then.
     ///
     /// # Panics
-    /// If `to` has not as many items as there are cells.
+    /// If the number of items of `to` is not the number of cells.
     #[inline]
     pub fn read<T>(
         self,

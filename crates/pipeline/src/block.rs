@@ -337,7 +337,7 @@ impl Block {
             at += run.bytes.len() as u64;
             pos
         });
-        // The block is new: nobody else sets them.
+        // The block is new: no other thread sets them.
         let _ = self.spaced_hints.set(positions.collect());
         self.copied_from = runs.iter().map(|run| run.bytes.start as u64).collect();
     }

@@ -79,7 +79,7 @@ impl Builders {
         self.lock().push((builder, lease));
     }
 
-    /// Leaves the memory of dropped batches for the next iteration: once, since nothing is kept afterwards.
+    /// Leaves the memory of dropped batches for the next iteration. A second call does nothing.
     pub(crate) fn leave(&self) {
         if self.memory.is_scarce() {
             return;

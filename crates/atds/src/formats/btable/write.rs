@@ -113,8 +113,8 @@ impl TableDecoder {
         Ok(())
     }
 
-    /// The next row, for which there are `room` bytes. Meanwhile the processor loads as many bytes of those
-    /// `after`: a shuffled batch reads rows that have left the caches.
+    /// The next row, for which there are `room` bytes. Meanwhile the processor loads the same number of
+    /// bytes of `after`: a shuffled batch reads rows that have left the caches.
     #[inline]
     fn next<'a>(
         &self,
