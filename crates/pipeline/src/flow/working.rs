@@ -59,11 +59,22 @@ impl Flow {
         let Some(queued) = state.queue.front() else {
             return false;
         };
-        if state.ready >= self.options.prefetch && !queued.is_prepare() {
+        if self.is_full(state) {
             return false;
         }
         state.running == 0
             || !state.is_alone && !queued.is_alone && state.running < self.wanted(state)
+    }
+
+    /// Whether so many batches are ready that the first op of the queue is not to make more. A consumer that waits
+    /// takes them once it runs, which is later than a worker could begin: meanwhile, it may make those of one op.
+    fn is_full(&self, state: &State) -> bool {
+        let first = state.queue.front();
+        let more = match first.filter(|_| state.waiting.consumer) {
+            Some(first) => first.op.pieces().len(),
+            None => 0,
+        };
+        state.ready >= self.options.prefetch + more && first.is_some_and(|op| !op.is_prepare())
     }
 
     /// A lease of what the first op of the queue is estimated to need. Where no op runs and no batch is
@@ -239,7 +250,7 @@ impl Flow {
             if std::mem::take(&mut state.is_alone) {
                 self.memory.set_scarce(false);
             }
-            if state.ready >= self.options.prefetch && !state.queue.is_empty() {
+            if self.is_full(&state) {
                 state.full_since = Some(Instant::now());
             }
         }
@@ -290,6 +301,7 @@ fn give_up_pieces(state: &State) {
 #[cfg(all(test, not(loom)))]
 #[allow(clippy::unwrap_used, reason = "a panic is a failure")]
 mod tests {
+    use std::sync::Arc;
     use std::time::Duration;
     use std::{iter, thread};
 
@@ -300,12 +312,10 @@ mod tests {
     use crate::pieces::PieceBatch;
     use crate::planner::{BatchPlan, WindowSize};
 
-    #[test]
-    fn a_batch_that_waits_for_its_turn_holds_nothing_else() {
-        let mut options = Options::new(1);
-        (options.threads, options.memory_limit) = (2, 8_000);
+    /// A flow with ops of one batch each.
+    fn flow(options: Options, ops: u64) -> Arc<Flow> {
         let flow = Flow::new(options, BatchSpec::new(Vec::new()).unwrap());
-        for number in 0..2 {
+        for number in 0..ops {
             let plan = BatchPlan {
                 rows: 1,
                 reads: Vec::new(),
@@ -314,6 +324,38 @@ mod tests {
             let batch = PieceBatch::new(number, vec![plan]);
             flow.push(Op::Make(vec![batch.again()])).unwrap();
         }
+        flow
+    }
+
+    #[test]
+    fn one_op_more_may_start_until_a_consumer_that_waits_is_awake() {
+        let mut options = Options::new(1);
+        (options.threads, options.prefetch) = (3, 1);
+        let flow = flow(options, 3);
+        let make = |number| {
+            assert!(matches!(flow.next_work(0), Some(Work::Op(..))));
+            let finished = Finished::without_batch(None, None);
+            flow.finish_batch((number, number), finished, None, true)
+                .unwrap();
+            flow.finish_op();
+        };
+        let may_start = |consumer_waits| {
+            let mut state = flow.lock();
+            state.waiting.consumer = consumer_waits;
+            flow.may_start(&state)
+        };
+        make(0);
+        assert!(!may_start(false));
+        assert!(may_start(true));
+        make(1);
+        assert!(!may_start(true));
+    }
+
+    #[test]
+    fn a_batch_that_waits_for_its_turn_holds_nothing_else() {
+        let mut options = Options::new(1);
+        (options.threads, options.memory_limit) = (2, 8_000);
+        let flow = flow(options, 2);
         let works: Vec<_> = (0..2).map(|worker| flow.next_work(worker)).collect();
         assert!(matches!(
             works[..],
