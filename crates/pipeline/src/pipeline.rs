@@ -56,8 +56,8 @@ pub struct Options {
     /// What iterations have found of the blocks of files, for those that follow; `None` if only those of one
     /// pipeline share it.
     pub blocks: Option<Arc<BlockCache>>,
-    /// Number of batches that are finished before the consumer asks for them; 0 counts as 1. While so
-    /// many are ready, no op starts to make more, unless the consumer waits and is about to take them. A batch is ready when all before it are: those that are
+    /// Number of batches that are finished before the consumer asks for them; 0 counts as 1. While this
+    /// number is ready, no op starts to make more, unless the consumer waits and is about to take batches. A batch is ready when all before it are: those that are
     /// being made, and those that wait for an earlier one, come on top: no worker has more than one op, and
     /// an op may be of many small batches. They are limited by memory.
     pub prefetch: usize,

@@ -66,8 +66,8 @@ impl Flow {
             || !state.is_alone && !queued.is_alone && state.running < self.wanted(state)
     }
 
-    /// Whether so many batches are ready that the first op of the queue is not to make more. A consumer that waits
-    /// takes them once it runs, which is later than a worker could begin: meanwhile, it may make those of one op.
+    /// Whether enough batches are ready, so that the first op of the queue must not start. A consumer that waits takes
+    /// ready batches when it runs, which is later than a worker can begin: until then, one more op may start.
     fn is_full(&self, state: &State) -> bool {
         let first = state.queue.front();
         let more = match first.filter(|_| state.waiting.consumer) {
