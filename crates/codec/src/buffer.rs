@@ -2,7 +2,10 @@
 
 use std::collections::TryReserveError;
 use std::fmt;
+use std::mem;
 use std::ops::Deref;
+
+use bytes::BytesMut;
 
 use crate::DecompressError;
 
@@ -19,9 +22,12 @@ pub struct DecompressBuffer {
     len: usize,
 }
 
-/// Memory that is initialised over its whole length.
+/// Memory that is initialised over its whole length: that which it was given, until it grows beyond it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Memory(Vec<u8>);
+pub(crate) struct Memory {
+    given: BytesMut,
+    own: Vec<u8>,
+}
 
 impl DecompressBuffer {
     /// An empty buffer, which allocates nothing.
@@ -29,9 +35,28 @@ impl DecompressBuffer {
         Self::default()
     }
 
+    /// An empty buffer in `memory`, until [`take_memory`](Self::take_memory). A payload that needs more gets memory of the
+    /// buffer's own.
+    pub fn with_memory(memory: BytesMut) -> Self {
+        DecompressBuffer {
+            memory: Memory {
+                given: memory,
+                own: Vec::new(),
+            },
+            len: 0,
+        }
+    }
+
+    /// Takes the memory of [`with_memory`](Self::with_memory) out, all of it; empty if there is none. The buffer is then
+    /// empty, with memory of its own if it has some.
+    pub fn take_memory(&mut self) -> BytesMut {
+        self.len = 0;
+        mem::take(&mut self.memory.given)
+    }
+
     /// Bytes the buffer can hold before it grows.
     pub fn capacity(&self) -> usize {
-        self.memory.0.len()
+        self.memory.bytes().len()
     }
 
     /// Empties the buffer and keeps its memory.
@@ -39,10 +64,10 @@ impl DecompressBuffer {
         self.len = 0;
     }
 
-    /// Gives back the memory after the contents. Nothing is copied if it is large.
+    /// Frees memory of its own after the contents. Nothing is copied if it is large.
     pub fn shrink_to_fit(&mut self) {
-        self.memory.0.truncate(self.len);
-        self.memory.0.shrink_to_fit();
+        self.memory.own.truncate(self.len);
+        self.memory.own.shrink_to_fit();
     }
 
     /// Grows to at least `capacity` bytes in all, or somewhat more if `limit` allows it. The
@@ -76,7 +101,7 @@ impl DecompressBuffer {
     /// The free memory after the data, up to `limit` bytes in all.
     pub(crate) fn free(&mut self, limit: usize) -> &mut [u8] {
         let end = self.capacity().min(limit);
-        &mut self.memory.0[self.len.min(end)..end]
+        &mut self.memory.bytes_mut()[self.len.min(end)..end]
     }
 
     /// All the memory, and the length of the data in it.
@@ -104,21 +129,37 @@ impl Memory {
     /// Grows to `len` bytes, of which the first `kept` stay. Large memory is moved by the system, so
     /// that old and new memory are never there at a time.
     fn grow_to(&mut self, len: usize, kept: usize) -> Result<(), TryReserveError> {
-        self.0.truncate(kept);
-        self.0.try_reserve_exact(len - kept)?;
-        self.0.resize(len, 0);
+        let in_given = if self.own.is_empty() { kept } else { 0 };
+        self.own.truncate(kept);
+        self.own.try_reserve_exact(len - self.own.len())?;
+        self.own.extend_from_slice(&self.given[..in_given]);
+        self.own.resize(len, 0);
         Ok(())
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self.own.is_empty() {
+            true => &self.given,
+            false => &self.own,
+        }
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        match self.own.is_empty() {
+            true => &mut self.given,
+            false => &mut self.own,
+        }
     }
 }
 
 #[cfg(feature = "deflate")]
 impl atds_inflate::Output for Memory {
     fn bytes(&mut self) -> &mut [u8] {
-        &mut self.0
+        self.bytes_mut()
     }
 
     fn lengthen(&mut self, len: usize) -> Result<(), TryReserveError> {
-        self.grow_to(len, self.0.len())
+        self.grow_to(len, Memory::bytes(self).len())
     }
 }
 
@@ -126,7 +167,7 @@ impl Deref for DecompressBuffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.memory.0[..self.len]
+        &self.memory.bytes()[..self.len]
     }
 }
 

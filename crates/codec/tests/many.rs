@@ -4,6 +4,7 @@
 use atds_codec::{
     Codec, Compressor, DecompressBuffer, DecompressError, DecompressJob, Decompressor,
 };
+use bytes::BytesMut;
 
 /// Similar records, with some repetition and some noise.
 fn sample(len: usize, seed: usize) -> Vec<u8> {
@@ -72,6 +73,47 @@ fn together_is_as_one_by_one() {
                 }));
             }
             assert!(results == expected, "{codec}, {together} together");
+        }
+    }
+}
+
+/// Memory that a buffer was given is used as far as it goes, and given back whole.
+#[test]
+fn results_do_not_depend_on_given_memory() {
+    for codec in Codec::ALL.into_iter().filter(|codec| codec.is_enabled()) {
+        let contents: Vec<_> = (0..9).map(|nth| sample(nth * 1_000, nth)).collect();
+        let payloads: Vec<_> = contents
+            .iter()
+            .map(|bytes| compress(codec, bytes))
+            .collect();
+        for given in [0, 100, 4_096, 4_097, 100_000] {
+            let memory: Vec<_> = payloads.iter().map(|_| BytesMut::zeroed(given)).collect();
+            let addresses: Vec<_> = memory.iter().map(|memory| memory.as_ptr()).collect();
+            let buffers = memory.into_iter().map(DecompressBuffer::with_memory);
+            let mut buffers: Vec<_> = buffers.collect();
+            for together in [1, payloads.len()] {
+                let mut decompressor = Decompressor::new();
+                for (payloads, buffers) in
+                    payloads.chunks(together).zip(buffers.chunks_mut(together))
+                {
+                    let jobs = payloads.iter().zip(buffers);
+                    let mut jobs: Vec<_> = jobs
+                        .map(|(payload, out)| DecompressJob::new(payload, out, 1 << 20))
+                        .collect();
+                    decompressor.decompress_many(codec, &mut jobs);
+                    assert!(jobs.iter().all(|job| job.result.is_ok()));
+                }
+                let found = buffers.iter().map(|out| out.to_vec());
+                assert!(found.eq(contents.iter().cloned()), "{codec}, {given}");
+            }
+            for (buffer, address) in buffers.iter_mut().zip(addresses) {
+                let is_own = buffer.capacity() != given;
+                assert!(is_own || buffer.len() <= given);
+                let memory = buffer.take_memory();
+                assert_eq!((memory.len(), memory.as_ptr()), (given, address));
+                assert!(buffer.is_empty() && buffer.take_memory().is_empty());
+                assert_eq!(buffer.capacity() > 0, is_own, "{codec}, {given}");
+            }
         }
     }
 }

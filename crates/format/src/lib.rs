@@ -1,5 +1,5 @@
 #![doc = include_str!("../README.md")]
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod blocks;
 mod decoder;
@@ -10,6 +10,7 @@ mod location;
 mod place;
 mod push_buffer;
 mod scratch;
+mod slab;
 mod source;
 mod tally;
 
@@ -22,5 +23,6 @@ pub use location::Location;
 pub use place::Place;
 pub use push_buffer::PushBuffer;
 pub use scratch::Scratch;
+pub use slab::Slab;
 pub use source::{Access, BufferPool, ByteSource, Completion, ReadBuffer};
 pub use tally::{Tally, Tolerated};

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
 use crate::Location;
 
@@ -111,7 +111,7 @@ impl fmt::Debug for Completion {
 
 /// Memory that a read may use, from a pool that counts it until the last slice of it is dropped.
 pub struct ReadBuffer {
-    memory: Vec<u8>,
+    memory: BytesMut,
     /// Of `memory`, when it was taken.
     capacity: usize,
     pool: Option<Arc<dyn BufferPool>>,
@@ -120,12 +120,12 @@ pub struct ReadBuffer {
 /// Takes the memory of read buffers back.
 pub trait BufferPool: Send + Sync {
     /// Takes `memory` back, whose last slice was dropped. It had `capacity` bytes when it was taken.
-    fn give_back(&self, memory: Vec<u8>, capacity: usize);
+    fn give_back(&self, memory: BytesMut, capacity: usize);
 }
 
 impl ReadBuffer {
     /// A buffer in `memory`, which returns to `pool`.
-    pub fn new(memory: Vec<u8>, pool: Option<Arc<dyn BufferPool>>) -> Self {
+    pub fn new(memory: BytesMut, pool: Option<Arc<dyn BufferPool>>) -> Self {
         ReadBuffer {
             capacity: memory.capacity(),
             memory,

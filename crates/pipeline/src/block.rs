@@ -2,10 +2,11 @@
 
 use std::ops::{Deref, Range};
 use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
-use std::sync::{Arc, PoisonError};
+use std::sync::{self, Arc, PoisonError};
 
 use atds_format::{BlockDesc, Decoder, Location, Place, Pos, Prepared};
 use bytes::Bytes;
+use smallvec::{SmallVec, smallvec};
 
 use crate::delays;
 use crate::memory::Lease;
@@ -73,6 +74,9 @@ impl Deref for BlockPayload {
     }
 }
 
+/// The bytes of a payload as they were read: mostly one part.
+pub(crate) type Parts = SmallVec<[Bytes; 1]>;
+
 /// A payload, which several blocks may share.
 #[derive(Debug)]
 pub(crate) struct Payload {
@@ -85,8 +89,9 @@ pub(crate) struct Payload {
     beside: u64,
     /// The bytes as they were read; none once they are prepared for all ops to something else. Those of a payload that one
     /// op prepares for itself are there as long as the block.
-    parts: Mutex<(Vec<Bytes>, Option<Lease>)>,
-    pub(crate) size: Arc<PreparedSize>,
+    parts: Mutex<(Parts, Option<Lease>)>,
+    /// Empty for formats that prepare nothing.
+    size: sync::OnceLock<Arc<PreparedSize>>,
     /// The planner's: the number of blocks in the window, and whether a batch has read one.
     in_window: AtomicU64,
     is_begun: AtomicBool,
@@ -329,7 +334,7 @@ impl Block {
             return;
         };
         payload.bytes = copied.len() as u64;
-        *lock(&payload.parts) = (vec![copied], Some(lease));
+        *lock(&payload.parts) = (smallvec![copied], Some(lease));
         let mut at = 0;
         let positions = runs.iter().map(|run| {
             let record = run.record;
@@ -401,7 +406,7 @@ impl Block {
 
 impl Payload {
     /// A payload of `bytes` bytes in `parts`, which count until they are prepared.
-    pub(crate) fn new(parts: Vec<Bytes>, is_shared: bool, lease: Option<Lease>) -> Self {
+    pub(crate) fn new(parts: Parts, is_shared: bool, lease: Option<Lease>) -> Self {
         Payload {
             bytes: parts.iter().map(|part| part.len() as u64).sum(),
             is_shared,
@@ -409,13 +414,18 @@ impl Payload {
             parts: Mutex::new((parts, lease)),
             is_claimed: AtomicBool::new(false),
             prepared: OnceLock::new(),
-            size: Arc::default(),
+            size: sync::OnceLock::new(),
             in_window: AtomicU64::new(0),
             is_begun: AtomicBool::new(false),
         }
     }
 
     // The planner.
+
+    /// What is known of the prepared payload.
+    pub(crate) fn size(&self) -> &Arc<PreparedSize> {
+        self.size.get_or_init(Arc::default)
+    }
 
     /// Has `bytes` bytes beside it count with the payload.
     pub(crate) fn count_beside(&mut self, bytes: u64) {
@@ -495,7 +505,7 @@ impl Payload {
     }
 
     /// The bytes of the payload; none if it was prepared for all to something else.
-    pub(crate) fn parts(&self) -> Vec<Bytes> {
+    pub(crate) fn parts(&self) -> Parts {
         lock(&self.parts).0.clone()
     }
 
@@ -510,14 +520,14 @@ impl Payload {
                 true => prepared.memory_bytes() as u64,
                 false => self.bytes,
             };
-            self.size.bytes.store(bytes, Relaxed);
+            self.size().bytes.store(bytes, Relaxed);
         }
         delays::hand_over();
         // Claimed by one worker alone.
         let _ = self.prepared.set(prepared);
         delays::hand_over();
         if is_new {
-            *lock(&self.parts) = (Vec::new(), None);
+            *lock(&self.parts) = (Parts::new(), None);
         }
     }
 }

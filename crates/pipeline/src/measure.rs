@@ -49,7 +49,7 @@ impl Found {
         if read.is_only() {
             self.written.only = self.written.only.max(bytes.saturating_add(working));
         } else {
-            let size = &read.block.payload.size;
+            let size = read.block.payload.size();
             size.bytes.store(bytes, Relaxed);
             size.working.store(working, Relaxed);
         }

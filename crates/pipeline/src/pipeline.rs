@@ -172,7 +172,8 @@ impl Options {
         self.interleave.filter(|_| !self.shuffle_runs)
     }
 
-    pub(crate) fn is_shuffled(&self) -> bool {
+    /// Whether records are shuffled.
+    pub fn is_shuffled(&self) -> bool {
         self.shuffle_buffer_size > 0
     }
 

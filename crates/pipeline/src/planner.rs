@@ -244,7 +244,7 @@ impl Planner {
     fn leave(&mut self, block: &Block, is_begun: bool) {
         let payload = &block.payload;
         if is_begun && block.file.decoder.prepares() {
-            self.window.departed.push(payload.size.clone());
+            self.window.departed.push(payload.size().clone());
         } else {
             self.free(payload.window_bytes());
         }

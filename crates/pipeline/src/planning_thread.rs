@@ -81,6 +81,7 @@ impl PlanningThread {
             pool: ReadPool::new(
                 flow.memory.clone(),
                 options.spare.clone().unwrap_or_default(),
+                options.is_shuffled(),
             ),
             planner: Planner::new(options),
             sequence: Sequence::new(flow.clone()),

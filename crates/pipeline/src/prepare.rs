@@ -7,7 +7,7 @@ use atds_format::{PrepareJob, Prepared, Tally};
 use bytes::Bytes;
 
 use crate::account::Account;
-use crate::block::Block;
+use crate::block::{Block, Parts};
 use crate::decode::{Failure, PlanCursor};
 use crate::flow::Denied;
 use crate::memory::Lease;
@@ -86,7 +86,7 @@ impl Worker {
             for (block, prepared) in blocks.iter().zip(all) {
                 let lease = account.split(prepared.bytes);
                 let early = if is_alone { 0 } else { prepared.bytes };
-                let size = &block.payload.size;
+                let size = block.payload.size();
                 size.early.store(early, Relaxed);
                 size.working.store(prepared.working, Relaxed);
                 block.payload.set(prepared.result.map(|(prepared, tally)| {
@@ -152,7 +152,7 @@ impl Worker {
     fn prepare_within(
         &mut self,
         blocks: &[&Block],
-        (parts, working): (&[Vec<Bytes>], u64),
+        (parts, working): (&[Parts], u64),
         account: &mut Account,
         start: Instant,
     ) -> Result<Vec<PreparedBlock>, Denied> {

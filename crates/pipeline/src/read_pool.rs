@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::{fmt, mem};
 
-use atds_format::{BufferPool, ReadBuffer};
-use bytes::Bytes;
+use atds_format::{BufferPool, ReadBuffer, Slab};
+use bytes::{Bytes, BytesMut};
 use tensor_batch::Spare;
 
 use crate::memory::{Cache, Lease, Memory};
@@ -35,18 +35,26 @@ pub struct SpareMemory {
 #[derive(Debug, Default)]
 struct Buffers {
     /// By their length, of which there are few. The last one may still be in a cache.
-    by_len: BTreeMap<usize, Vec<Vec<u8>>>,
+    by_len: BTreeMap<usize, Vec<BytesMut>>,
     bytes: u64,
+    /// Buffers that wait in a window are parts of it, as far as it goes. Its free parts do not count.
+    slab: Slab,
 }
 
 impl ReadPool {
-    pub(crate) fn new(memory: Arc<Memory>, spare: Arc<SpareMemory>) -> Arc<Self> {
+    /// A pool with what an iteration before has left. Its buffers are parts of a slab if many wait, to be read in a
+    /// `random` order.
+    pub(crate) fn new(memory: Arc<Memory>, spare: Arc<SpareMemory>, random: bool) -> Arc<Self> {
         Arc::new_cyclic(|pool: &Weak<ReadPool>| {
             let kept = spare.exchange(Buffers::default());
-            let kept = match memory.try_add(kept.bytes) {
+            let mut kept = match memory.try_add(kept.bytes) {
                 true => kept,
                 false => Buffers::default(),
             };
+            if random && kept.slab.is_empty() {
+                let bytes = memory.limit() / KEPT_SHARE;
+                kept.slab = Slab::new(usize::try_from(bytes).unwrap_or(usize::MAX));
+            }
             memory.add_cache(pool.clone());
             ReadPool {
                 memory,
@@ -57,14 +65,8 @@ impl ReadPool {
         })
     }
 
-    /// Bytes of a buffer for a copy of `len` bytes: rounded up by an eighth at most, so that it fits
-    /// other payloads, too.
-    pub(crate) fn rounded(len: usize) -> usize {
-        len.next_multiple_of((len.next_power_of_two() / 16).max(64))
-    }
-
     /// A copy of `bytes`, for which there is a lease; best of as many bytes as they are
-    /// [`rounded`](Self::rounded) to.
+    /// [`rounded`](Slab::rounded) to.
     pub(crate) fn copy(self: &Arc<Self>, bytes: &[u8], lease: Lease) -> Bytes {
         let mut buffer = self.take(lease.bytes() as usize, lease);
         buffer.space(bytes.len()).copy_from_slice(bytes);
@@ -75,14 +77,18 @@ impl ReadPool {
     pub(crate) fn take(self: &Arc<Self>, len: usize, lease: Lease) -> ReadBuffer {
         let mut kept = self.lock();
         let fitting = kept.by_len.range_mut(len..=len + len / 8);
-        let buffer = fitting.map(|(_, alike)| alike).find_map(Vec::pop);
-        kept.bytes -= buffer.as_ref().map_or(0, Vec::capacity) as u64;
+        let counted = fitting.map(|(_, alike)| alike).find_map(Vec::pop);
+        kept.bytes -= counted.as_ref().map_or(0, BytesMut::capacity) as u64;
+        let part = match counted {
+            Some(_) => None,
+            None => kept.slab.take(len),
+        };
         drop(kept);
-        let buffer = buffer.unwrap_or_else(|| {
+        // A buffer that was kept counts already.
+        let buffer = counted.unwrap_or_else(|| {
             lease.forget();
-            vec![0; len]
+            part.unwrap_or_else(|| BytesMut::zeroed(len))
         });
-        // Otherwise the lease ends here: a buffer that was kept counts already.
         self.used.fetch_add(buffer.capacity() as u64, Relaxed);
         ReadBuffer::new(buffer, Some(self.clone()))
     }
@@ -98,9 +104,14 @@ impl ReadPool {
 }
 
 impl BufferPool for ReadPool {
-    fn give_back(&self, buffer: Vec<u8>, capacity: usize) {
+    fn give_back(&self, buffer: BytesMut, capacity: usize) {
         self.used.fetch_sub(capacity as u64, Relaxed);
         let mut kept = self.lock();
+        if kept.slab.has(&buffer) {
+            kept.slab.give_back(buffer);
+            drop(kept);
+            return self.memory.remove(capacity as u64);
+        }
         let bytes = kept.bytes + capacity as u64;
         // A source may have made it larger.
         let fits = bytes <= self.memory.limit() / KEPT_SHARE && !self.memory.is_scarce();
@@ -116,9 +127,10 @@ impl BufferPool for ReadPool {
 
 impl Cache for ReadPool {
     fn clear(&self) {
-        let kept = mem::take(&mut *self.lock());
-        let bytes = kept.bytes;
+        let mut kept = self.lock();
+        let (freed, bytes) = (mem::take(&mut kept.by_len), mem::take(&mut kept.bytes));
         drop(kept);
+        drop(freed);
         self.memory.remove(bytes);
     }
 }
@@ -158,12 +170,13 @@ impl fmt::Debug for SpareMemory {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a panic is a failure")]
 mod tests {
     use super::*;
 
     fn pool(limit: u64, spare: &Arc<SpareMemory>) -> (Arc<Memory>, Arc<ReadPool>) {
         let memory = Arc::new(Memory::new(limit, false));
-        (memory.clone(), ReadPool::new(memory, spare.clone()))
+        (memory.clone(), ReadPool::new(memory, spare.clone(), false))
     }
 
     /// Reads `len` bytes, and says where they lay.
@@ -187,6 +200,31 @@ mod tests {
         assert_eq!((memory.held(), pool.used()), (1_000, 0));
         // They go where memory is missing.
         assert!(memory.try_add(64_000));
+    }
+
+    #[test]
+    fn parts_of_the_slab_count_while_they_are_used() {
+        let spare: Arc<SpareMemory> = Arc::default();
+        let memory = Arc::new(Memory::new(1 << 20, false));
+        let pool = ReadPool::new(memory.clone(), spare.clone(), true);
+        let buffer = |len: u64| pool.take(len as usize, Lease::try_new(&memory, len).unwrap());
+        let first = buffer(4_096);
+        let at = first.as_ref().as_ptr();
+        // The slab has 16 KiB.
+        let others = [buffer(1_024), buffer(16_384), buffer(1_000)];
+        assert_eq!(memory.held(), 4_096 + 1_024 + 16_384 + 1_000);
+        drop(first);
+        assert_eq!(memory.held(), 1_024 + 16_384 + 1_000);
+        // No smaller one has the part: it would count for less than it is.
+        assert_ne!(buffer(3_968).as_ref().as_ptr(), at);
+        assert_eq!(buffer(4_096).as_ref().as_ptr(), at);
+        drop(others);
+        memory.clear_caches();
+        assert_eq!((memory.held(), pool.used()), (0, 0));
+        drop(pool);
+        let pool = ReadPool::new(memory.clone(), spare, true);
+        let lease = Lease::try_new(&memory, 4_096).unwrap();
+        assert_eq!(pool.take(4_096, lease).as_ref().as_ptr(), at);
     }
 
     #[test]

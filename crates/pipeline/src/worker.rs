@@ -416,7 +416,7 @@ impl Worker {
             if read.is_only() || !read.prepares {
                 continue;
             }
-            let size = &read.block.payload.size;
+            let size = read.block.payload.size();
             if read.begins {
                 need.begun += size.bytes.load(Relaxed);
                 preparing = preparing.max(size.working.load(Relaxed));

@@ -63,13 +63,16 @@ pub(crate) fn choose(
         plans.check_found()?;
     }
     let log = Arc::new(FaultLog::default());
-    let memory_limit = builder.run.pipeline.memory_limit;
+    let pipeline = &builder.run.pipeline;
     Ok(Chosen {
         spec: plans.spec().clone(),
         format: Arc::new(AvroFormat {
             plans: Arc::new(plans),
             reading,
-            buffers: Arc::new(BufferPool::new(memory_limit)),
+            buffers: Arc::new(BufferPool::new(
+                pipeline.memory_limit,
+                pipeline.is_shuffled(),
+            )),
             log: log.clone(),
         }),
         log,

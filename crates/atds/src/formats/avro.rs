@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use atds_format::{
     BlockDesc, Blocks, Decoded, Decoder, Error, ErrorKind, FileInfo, Format, LaidBlocks, Layout,
-    Location, Match, Next, Payload, Pos, PrepareJob, Prepared, Scratch, Tally, Upcoming,
+    Location, Match, Next, Payload, Pos, PrepareJob, Prepared, Scratch, Slab, Tally, Upcoming,
 };
 use avro_block::{
     Codec, DecompressBuffer, DecompressError, DecompressJob, Decompressor, Frame, Framer, Header,
@@ -515,11 +515,19 @@ impl Drop for DecompressedBlock {
     }
 }
 
-/// Buffers of decompressed blocks that are not used, in the order in which they were given back.
+/// Buffers of decompressed blocks that are not used.
 #[derive(Debug)]
 pub(crate) struct BufferPool {
-    unused: Mutex<VecDeque<DecompressBuffer>>,
+    unused: Mutex<Unused>,
     most_bytes: usize,
+}
+
+#[derive(Debug)]
+struct Unused {
+    /// In the order in which they were given back.
+    buffers: VecDeque<DecompressBuffer>,
+    /// Buffers of blocks that wait, to be read in a random order, have its parts.
+    slab: Slab,
 }
 
 /// The most unused buffers, and their bytes. They do not count, so they are a small part of the memory
@@ -535,21 +543,31 @@ fn most_capacity(len: usize) -> usize {
 }
 
 impl BufferPool {
-    pub(crate) fn new(memory_limit: u64) -> Self {
+    /// A pool for blocks that are read in a `random` order, or not.
+    pub(crate) fn new(memory_limit: u64, random: bool) -> Self {
+        let most_bytes = MAX_UNUSED_BYTES.min(memory_limit / UNUSED_SHARE) as usize;
         BufferPool {
-            unused: Mutex::default(),
-            most_bytes: MAX_UNUSED_BYTES.min(memory_limit / UNUSED_SHARE) as usize,
+            unused: Mutex::new(Unused {
+                buffers: VecDeque::new(),
+                slab: Slab::new(if random { most_bytes } else { 0 }),
+            }),
+            most_bytes,
         }
     }
 
     /// A buffer for `len` bytes: a new one if none is large enough and not too large. The one that was
     /// used last may still be in a cache.
     fn take(&self, len: usize) -> DecompressBuffer {
-        let mut unused = lock(&self.unused);
+        let Unused { buffers, slab } = &mut *lock(&self.unused);
         let fits =
             |buffer: &DecompressBuffer| (len..=most_capacity(len)).contains(&buffer.capacity());
-        let found = unused.iter().rposition(fits);
-        found.and_then(|at| unused.remove(at)).unwrap_or_default()
+        let found = buffers.iter().rposition(fits);
+        if let Some(found) = found.and_then(|at| buffers.remove(at)) {
+            return found;
+        }
+        // Few blocks are so much larger than expected that they outgrow it.
+        let part = slab.take(Slab::rounded(len + len / 8));
+        part.map_or_else(DecompressBuffer::new, DecompressBuffer::with_memory)
     }
 
     /// The block that was decompressed into `buffer`, which returns to the pool after it.
@@ -563,12 +581,19 @@ impl BufferPool {
     }
 
     /// Keeps the buffer, and lets those go that were not used for longest.
-    fn give_back(&self, buffer: DecompressBuffer) {
-        let mut unused = lock(&self.unused);
-        unused.push_back(buffer);
-        let mut bytes: usize = unused.iter().map(DecompressBuffer::capacity).sum();
-        while (unused.len() > MAX_UNUSED || bytes > self.most_bytes)
-            && let Some(oldest) = unused.pop_front()
+    fn give_back(&self, mut buffer: DecompressBuffer) {
+        let Unused { buffers, slab } = &mut *lock(&self.unused);
+        let part = buffer.take_memory();
+        if slab.has(&part) {
+            slab.give_back(part);
+        }
+        if buffer.capacity() == 0 {
+            return;
+        }
+        buffers.push_back(buffer);
+        let mut bytes: usize = buffers.iter().map(DecompressBuffer::capacity).sum();
+        while (buffers.len() > MAX_UNUSED || bytes > self.most_bytes)
+            && let Some(oldest) = buffers.pop_front()
         {
             bytes -= oldest.capacity();
         }

@@ -72,7 +72,7 @@ fn a_payload_is_prepared() {
             }
             let prepared = waits.payload.prepared().unwrap().unwrap();
             assert_eq!(prepared.value::<Vec<u8>>().unwrap(), &[1, 2, 3]);
-            assert_eq!(waits.payload.size.bytes.load(Relaxed), 3);
+            assert_eq!(waits.payload.size().bytes.load(Relaxed), 3);
             true
         });
         if block.payload.claim() {

@@ -142,7 +142,7 @@ fn block(bytes: &[u8], prepares: bool) -> Arc<Block> {
         payload: Payload::Here(bytes.clone()),
         max_prepared: None,
     };
-    let payload = block::Payload::new(vec![bytes], false, None);
+    let payload = block::Payload::new(smallvec::smallvec![bytes], false, None);
     let members = (Members::all(desc.records), None);
     let block = Block::new(&desc, file, 0, members, BlockPayload::Own(payload));
     if !prepares {

@@ -87,7 +87,7 @@ fn a_worker_reads() {
         run.flow.queue_read(FileRead {
             source: Arc::new(Source(Location::Url("memory:///a".into()))),
             range: 0..1,
-            buffer: ReadBuffer::new(Vec::new(), None),
+            buffer: ReadBuffer::new(bytes::BytesMut::new(), None),
             done: Completion::new(move |bytes| {
                 *answered.0.lock().unwrap() = bytes.ok();
                 answered.1.notify_one();

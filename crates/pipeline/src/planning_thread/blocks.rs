@@ -6,8 +6,9 @@ use std::mem;
 use std::ops::Range;
 use std::sync::{Arc, Weak};
 
-use atds_format::{Access, BlockDesc, Blocks, ByteSource, FileInfo, Location, Next};
+use atds_format::{Access, BlockDesc, Blocks, ByteSource, FileInfo, Location, Next, Slab};
 use bytes::Bytes;
+use smallvec::smallvec;
 
 use super::PlanningThread;
 use super::known::{BlockCache, FoundBlocks};
@@ -20,7 +21,6 @@ use crate::files::BlockCounts;
 use crate::measure::share;
 use crate::memory::Lease;
 use crate::need::exceeded;
-use crate::read_pool::ReadPool;
 use crate::replay::Wanted;
 use crate::split::{Members, Split};
 use crate::tuning::KEPT_SHARE;
@@ -417,7 +417,7 @@ impl PlanningThread {
             && (is_small_file || self.is_long_in_window())
         {
             // A slice would keep the whole buffer, for longer than most of its bytes are needed.
-            let rounded = ReadPool::rounded(bytes.len()) as u64;
+            let rounded = Slab::rounded(bytes.len()) as u64;
             let lease = self.payload_lease(file, rounded)?;
             (self.pool.copy(bytes, lease), Lease::none(&self.flow.memory))
         } else {
@@ -426,7 +426,7 @@ impl PlanningThread {
         file.copied.shrink(0);
         // Its turns are like blocks that share it.
         let is_shared = self.are_in_turns();
-        let payload = Payload::new(vec![bytes], is_shared, Some(lease));
+        let payload = Payload::new(smallvec![bytes], is_shared, Some(lease));
         self.push(file, framed, BlockPayload::Own(payload), wanted)
     }
 

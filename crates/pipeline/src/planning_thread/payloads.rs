@@ -132,7 +132,7 @@ impl PlanningThread {
         let parts = file.blocks.payload(&first.framed.desc, parts);
         let parts = parts.map_err(|error| Error::of_format(error, &file.location))?;
         let is_shared = first.key.is_some() || self.are_in_turns();
-        let payload = Payload::new(parts, is_shared, Some(lease));
+        let payload = Payload::new(parts.into(), is_shared, Some(lease));
         let Some(key) = first.key else {
             return Ok(BlockPayload::Own(payload));
         };

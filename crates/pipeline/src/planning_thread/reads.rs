@@ -7,8 +7,8 @@ use std::slice;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
-use atds_format::{Access, Completion, Layout, ReadBuffer};
-use bytes::Bytes;
+use atds_format::{Access, Completion, Layout, ReadBuffer, Slab};
+use bytes::{Bytes, BytesMut};
 
 use super::PlanningThread;
 use super::blocks::File;
@@ -20,7 +20,6 @@ use crate::flow::Denied;
 use crate::memory::Lease;
 use crate::need::exceeded;
 use crate::ops::FileRead;
-use crate::read_pool::ReadPool;
 use crate::tuning::{FEW_BYTES, KEPT_SHARE, READS_UNDER_WAY};
 use crate::watch::FOR_BYTES;
 
@@ -236,7 +235,7 @@ impl PlanningThread {
         let buffer = |range: &Range<u64>| match (access, range.end - range.start) {
             (Access::Immediate, _) => 0,
             // Reads that end with a block are not all of one length, and are to fit the same buffers.
-            (_, len) if has_ends => ReadPool::rounded(len as usize) as u64,
+            (_, len) if has_ends => Slab::rounded(len as usize) as u64,
             (_, len) => len,
         };
         let bytes = ranges.clone().map(|range| buffer(&range)).sum();
@@ -318,7 +317,7 @@ impl PlanningThread {
     /// Begins a read, whose answer comes last.
     fn request(&self, file: &mut File, range: Range<u64>, lease: Lease, reader: Reader) {
         let buffer = match file.access {
-            Access::Immediate => ReadBuffer::new(Vec::new(), None),
+            Access::Immediate => ReadBuffer::new(BytesMut::new(), None),
             _ => self.pool.take(lease.bytes() as usize, lease),
         };
         let (sender, answer) = sync_channel(1);

@@ -122,7 +122,7 @@ impl TestFormat for AvroFiles {
         Arc::new(AvroFormat {
             plans: Arc::new(Self::plans()),
             reading: RecordOptions::default(),
-            buffers: Arc::new(BufferPool::new(u64::MAX)),
+            buffers: Arc::new(BufferPool::new(u64::MAX, true)),
             log: Arc::new(FaultLog::default()),
         })
     }

@@ -1,0 +1,155 @@
+//! One large piece of memory, which is given away in parts.
+#![allow(unsafe_code)] // Advice on memory takes a pointer.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+
+use bytes::{Bytes, BytesMut};
+#[cfg(target_os = "linux")]
+use rustix::mm::{Advice, madvise};
+
+/// Bytes that the ends of parts are apart: two threads that use neighbours have no cache line together.
+const UNIT: usize = 64;
+
+/// Bytes of a huge page: x86-64, and most of ARM.
+const HUGE_PAGE: usize = 2 << 20;
+
+/// Memory that parts are taken of and given back to. It is in huge pages where the system has them: records that are
+/// drawn at random from tens of megabytes lie on another small page each, and finding out where that is takes as long
+/// as reading them.
+///
+/// What no part has is memory beside that of the parts, so a slab is small beside a limit for these.
+#[derive(Default)]
+pub struct Slab {
+    bytes: usize,
+    /// What no part was taken of.
+    rest: BytesMut,
+    /// Where all of it is, once it was reserved.
+    addresses: Range<usize>,
+    /// Parts that were given back, by their length. The last one may still be in a cache.
+    free: HashMap<usize, Vec<BytesMut>>,
+}
+
+impl Slab {
+    /// A slab of `bytes` bytes, which are reserved with the first part. The system has them once they are written to.
+    pub fn new(bytes: usize) -> Self {
+        Slab {
+            bytes,
+            ..Slab::default()
+        }
+    }
+
+    /// Bytes of a part for `len` bytes: rounded up by an eighth at most if they are many, so that the part fits others, too.
+    pub fn rounded(len: usize) -> usize {
+        let step = (len.checked_next_power_of_two().unwrap_or(0) / 16).max(UNIT);
+        len.checked_next_multiple_of(step).unwrap_or(len)
+    }
+
+    /// A part of `len` bytes, which are zeros or what was in it before; `None` if there is no such part, or if `len` is
+    /// not a multiple of 64. So that parts are used again, [round](Self::rounded) their lengths.
+    pub fn take(&mut self, len: usize) -> Option<BytesMut> {
+        if !len.is_multiple_of(UNIT) || !(1..=self.bytes).contains(&len) {
+            return None;
+        }
+        if let Some(part) = self.free.get_mut(&len).and_then(Vec::pop) {
+            return Some(part);
+        }
+        if self.is_empty() {
+            self.reserve()?;
+        }
+        (len <= self.rest.len()).then(|| self.rest.split_to(len))
+    }
+
+    /// Whether it has no memory yet.
+    pub fn is_empty(&self) -> bool {
+        self.addresses.is_empty()
+    }
+
+    /// Whether `memory` is a part of it.
+    pub fn has(&self, memory: &[u8]) -> bool {
+        self.addresses.contains(&memory.as_ptr().addr())
+    }
+
+    /// Takes a part back.
+    pub fn give_back(&mut self, part: BytesMut) {
+        self.free.entry(part.len()).or_default().push(part);
+    }
+
+    fn reserve(&mut self) -> Option<()> {
+        let memory = bytemuck::allocation::try_zeroed_vec::<u8>(self.bytes);
+        let mut memory = memory.inspect_err(|()| self.bytes = 0).ok()?;
+        ask_for_huge_pages(&mut memory);
+        let Range { start, end } = memory.as_ptr_range();
+        self.addresses = start.addr()..end.addr();
+        self.rest = BytesMut::from(Bytes::from(memory));
+        Some(())
+    }
+}
+
+/// Has the system use huge pages where all of one is in `memory`, once it is written to.
+#[cfg(target_os = "linux")]
+fn ask_for_huge_pages(memory: &mut [u8]) {
+    let before = memory.as_ptr().align_offset(HUGE_PAGE);
+    let whole = memory.get_mut(before..).unwrap_or_default();
+    let len = whole.len() / HUGE_PAGE * HUGE_PAGE;
+    // SAFETY: the pages are of `memory` alone. The advice changes nothing that is in them; if it is not taken, they are
+    // as good as before.
+    let _ = unsafe { madvise(whole.as_mut_ptr().cast(), len, Advice::LinuxHugepage) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ask_for_huge_pages(_: &mut [u8]) {}
+
+impl fmt::Debug for Slab {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let given = self.addresses.len() - self.rest.len();
+        f.debug_struct("Slab")
+            .field("bytes", &self.bytes)
+            .field("parts", &given)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a panic is a failure")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_distinct_and_taken_again() {
+        let mut slab = Slab::new(1_024);
+        let mut parts: Vec<_> = std::iter::from_fn(|| slab.take(320)).collect();
+        assert_eq!(parts.len(), 3);
+        for (number, part) in (1..).zip(&mut parts) {
+            assert!(slab.has(part) && part.iter().all(|&byte| byte == 0));
+            part.fill(number);
+        }
+        assert!(
+            (1..)
+                .zip(&parts)
+                .all(|(number, part)| part[..] == [number; 320])
+        );
+        // What is left is for smaller ones.
+        let small = slab.take(64).unwrap();
+        assert!(slab.take(64).is_none());
+        let last = parts.pop().unwrap();
+        let at = last.as_ptr();
+        slab.give_back(last);
+        assert!(slab.take(256).is_none(), "what it counts for is its length");
+        assert_eq!(slab.take(320).unwrap().as_ptr(), at);
+        slab.give_back(small);
+        assert_eq!(slab.take(64).unwrap().len(), 64);
+    }
+
+    #[test]
+    fn a_slab_has_no_parts_of_other_memory() {
+        let mut slab = Slab::new(1_024);
+        assert!(!slab.has(&[]) && !slab.has(&[0; 64]));
+        assert!(slab.take(100).is_none() && slab.take(2_048).is_none());
+        assert!(Slab::default().take(64).is_none());
+        let part = slab.take(64).unwrap();
+        assert!(slab.has(&part) && !Slab::new(64).has(&part));
+        assert!(!slab.has(&[0; 64]));
+    }
+}
