@@ -74,6 +74,7 @@ pub(crate) fn choose(
                 pipeline.is_shuffled(),
             )),
             log: log.clone(),
+            last_decoder: Arc::default(),
         }),
         log,
         options_print,

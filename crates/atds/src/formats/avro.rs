@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use atds_format::{
     BlockDesc, Blocks, Decoded, Decoder, Error, ErrorKind, FileInfo, Format, LaidBlocks, Layout,
@@ -29,6 +29,7 @@ pub(crate) struct AvroFormat {
     pub(crate) reading: RecordOptions,
     pub(crate) buffers: Arc<BufferPool>,
     pub(crate) log: Arc<FaultLog>,
+    pub(crate) last_decoder: Arc<Mutex<Weak<AvroDecoder>>>,
 }
 
 impl Format for AvroFormat {
@@ -101,10 +102,23 @@ impl Opened {
         let path = self.location.path().unwrap_or(Path::new(""));
         let compiled = self.format.plans.compile(header.schema(), path);
         let (compiled, _) = compiled.map_err(|error| Error::format(error.kind))?;
-        Ok(Next::Decoder(Arc::new(AvroDecoder {
+        let tolerate = &self.format.reading.tolerate;
+        let names_files = tolerate.checksum || tolerate.trailing_block_bytes;
+        let mut last = lock(&self.format.last_decoder);
+        // Blocks of one decoder are decompressed side by side, and a window has blocks of several files.
+        if let Some(last) = last.upgrade()
+            && Arc::ptr_eq(&last.compiled, &compiled)
+            && last.file.codec == self.codec
+            && !names_files
+        {
+            return Ok(Next::Decoder(last));
+        }
+        let decoder = Arc::new(AvroDecoder {
             compiled,
             file: self.clone(),
-        })))
+        });
+        *last = Arc::downgrade(&decoder);
+        Ok(Next::Decoder(decoder))
     }
 
     /// The blocks from block `index` on, which begins at `offset`, of a file whose header was read.
@@ -328,9 +342,9 @@ impl Blocks for ListedBlocks {
     }
 }
 
-/// Decodes the blocks of a file.
+/// Decodes the blocks of a file, or of several with one schema and codec.
 #[derive(Debug)]
-struct AvroDecoder {
+pub(crate) struct AvroDecoder {
     compiled: Arc<Compiled>,
     file: Opened,
 }

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::thread;
 
 use atds_features::{Feature, Features};
-use atds_format::Format;
+use atds_format::{Decoder, FileInfo, Format, Next};
 use atds_test_formats::{Row, TestFile, TestFormat, conformance};
 use avro_block::{Codec, SyncMarker, Writer, WriterOptions};
 use avro_decode::PlanOptions;
+use bytes::Bytes;
 use tempfile::TempDir;
 use tensor_batch::{BatchSpec, DType, Layout};
 
@@ -20,7 +21,6 @@ use crate::avro::records::RecordOptions;
 use crate::formats::avro::{AvroFormat, BufferPool};
 use crate::source::stream::Stream;
 use crate::source::{Mappings, OnceInputs, open};
-use crate::tolerate::FaultLog;
 
 conformance!(avro_null_read, &AvroFiles::new(Codec::Null, false));
 conformance!(avro_null_mapped, &AvroFiles::new(Codec::Null, true));
@@ -56,7 +56,53 @@ impl fmt::Debug for AvroFiles {
     }
 }
 
+#[test]
+fn files_of_one_schema_and_codec_have_one_decoder() {
+    let file = |codec| AvroFiles::new(codec, false).write_blocks(&[Vec::new()], None);
+    let [null, again] = [Codec::Null, Codec::Null].map(file);
+    let mut tolerate = RecordOptions::default();
+    tolerate.tolerate.trailing_block_bytes = true;
+    for (reading, is_shared) in [(RecordOptions::default(), true), (tolerate, false)] {
+        let format = AvroFiles::format_of(reading);
+        let first = decoder(&format, &null);
+        assert_eq!(Arc::ptr_eq(&first, &decoder(&format, &again)), is_shared);
+        if Codec::Snappy.is_enabled() {
+            let other = decoder(&format, &file(Codec::Snappy));
+            assert!(other.prepares() && !Arc::ptr_eq(&first, &other));
+            assert!(!Arc::ptr_eq(&other, &decoder(&format, &null)));
+        }
+    }
+}
+
+/// The decoder of a file.
+fn decoder(format: &AvroFormat, bytes: &[u8]) -> Arc<dyn Decoder> {
+    let location = Path::new("a.avro").into();
+    let file = FileInfo {
+        location: &location,
+        size: Some(bytes.len() as u64),
+        payloads: true,
+        layout: None,
+    };
+    let mut blocks = format.open(&file).expect("it is an Avro file");
+    loop {
+        match blocks.next().expect("the header is good") {
+            Next::Decoder(decoder) => return decoder,
+            _ => blocks.push(0, Bytes::copy_from_slice(bytes)),
+        }
+    }
+}
+
 impl AvroFiles {
+    fn format_of(reading: RecordOptions) -> AvroFormat {
+        AvroFormat {
+            plans: Arc::new(Self::plans()),
+            reading,
+            buffers: Arc::new(BufferPool::new(u64::MAX, true)),
+            log: Arc::default(),
+            last_decoder: Arc::default(),
+        }
+    }
+
     fn new(codec: Codec, is_mapped: bool) -> Self {
         AvroFiles {
             codec,
@@ -119,12 +165,7 @@ impl AvroFiles {
 
 impl TestFormat for AvroFiles {
     fn format(&self) -> Arc<dyn Format> {
-        Arc::new(AvroFormat {
-            plans: Arc::new(Self::plans()),
-            reading: RecordOptions::default(),
-            buffers: Arc::new(BufferPool::new(u64::MAX, true)),
-            log: Arc::new(FaultLog::default()),
-        })
+        Arc::new(Self::format_of(RecordOptions::default()))
     }
 
     fn spec(&self) -> BatchSpec {
