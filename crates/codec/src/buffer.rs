@@ -126,7 +126,7 @@ fn capacity_for(len: usize) -> usize {
 }
 
 impl Memory {
-    /// Grows to `len` bytes, of which the first `kept` stay. Large memory is moved by the system, so
+    /// Grows to `len` bytes, of which the first `kept` stay. Large memory of its own is moved by the system, so
     /// that old and new memory are never there at a time.
     fn grow_to(&mut self, len: usize, kept: usize) -> Result<(), TryReserveError> {
         let in_given = if self.own.is_empty() { kept } else { 0 };

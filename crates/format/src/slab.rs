@@ -5,15 +5,12 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 #[cfg(target_os = "linux")]
 use rustix::mm::{Advice, madvise};
 
 /// Bytes that the ends of parts are apart: two threads that use neighbours have no cache line together.
 const UNIT: usize = 64;
-
-/// Bytes of a huge page: x86-64, and most of ARM.
-const HUGE_PAGE: usize = 2 << 20;
 
 /// Memory that parts are taken of and given back to. It is in huge pages where the system has them: records that are
 /// drawn at random from tens of megabytes lie on another small page each, and finding out where that is takes as long
@@ -32,7 +29,8 @@ pub struct Slab {
 }
 
 impl Slab {
-    /// A slab of `bytes` bytes, which are reserved with the first part. The system has them once they are written to.
+    /// A slab of `bytes` bytes, which are reserved with the first part. Mostly, the system takes memory for them where they
+    /// are written to.
     pub fn new(bytes: usize) -> Self {
         Slab {
             bytes,
@@ -47,7 +45,7 @@ impl Slab {
     }
 
     /// A part of `len` bytes, which are zeros or what was in it before; `None` if there is no such part, or if `len` is
-    /// not a multiple of 64. So that parts are used again, [round](Self::rounded) their lengths.
+    /// not a multiple of 64. So that parts are used again, [round](Self::rounded) their lengths: each stays as long as it is.
     pub fn take(&mut self, len: usize) -> Option<BytesMut> {
         if !len.is_multiple_of(UNIT) || !(1..=self.bytes).contains(&len) {
             return None;
@@ -82,7 +80,9 @@ impl Slab {
         ask_for_huge_pages(&mut memory);
         let Range { start, end } = memory.as_ptr_range();
         self.addresses = start.addr()..end.addr();
+        let before = memory.as_ptr().align_offset(UNIT);
         self.rest = BytesMut::from(Bytes::from(memory));
+        self.rest.advance(before.min(self.rest.len()));
         Some(())
     }
 }
@@ -90,6 +90,9 @@ impl Slab {
 /// Has the system use huge pages where all of one is in `memory`, once it is written to.
 #[cfg(target_os = "linux")]
 fn ask_for_huge_pages(memory: &mut [u8]) {
+    /// Bytes of a huge page: x86-64, and most of ARM.
+    const HUGE_PAGE: usize = 2 << 20;
+
     let before = memory.as_ptr().align_offset(HUGE_PAGE);
     let whole = memory.get_mut(before..).unwrap_or_default();
     let len = whole.len() / HUGE_PAGE * HUGE_PAGE;
@@ -118,11 +121,13 @@ mod tests {
 
     #[test]
     fn parts_are_distinct_and_taken_again() {
-        let mut slab = Slab::new(1_024);
+        // Some bytes before the first part are unused.
+        let mut slab = Slab::new(1_024 + 63);
         let mut parts: Vec<_> = std::iter::from_fn(|| slab.take(320)).collect();
         assert_eq!(parts.len(), 3);
         for (number, part) in (1..).zip(&mut parts) {
             assert!(slab.has(part) && part.iter().all(|&byte| byte == 0));
+            assert_eq!(part.as_ptr().align_offset(UNIT), 0);
             part.fill(number);
         }
         assert!(

@@ -12,8 +12,11 @@ use tensor_batch::Spare;
 use crate::memory::{Cache, Lease, Memory};
 use crate::tuning::KEPT_SHARE;
 
+/// The largest slab: no system refuses that much.
+const MAX_SLAB_BYTES: u64 = 256 << 20;
+
 /// The buffers of reads and of payloads that are copied out of them. They count by their capacity as
-/// long as a slice of them is used, or they are kept for others.
+/// long as a slice of them is used, or they are kept for others and are no parts of the slab.
 #[derive(Debug)]
 pub(crate) struct ReadPool {
     memory: Arc<Memory>,
@@ -25,7 +28,7 @@ pub(crate) struct ReadPool {
 }
 
 /// The memory that an iteration leaves for the next, so that short epochs need not make it again: of buffers of reads,
-/// and of dropped batches, at most a 64th of its memory limit each.
+/// of dropped batches, and the slab, at most a 64th of its memory limit each.
 #[derive(Default)]
 pub struct SpareMemory {
     buffers: Mutex<Buffers>,
@@ -52,8 +55,8 @@ impl ReadPool {
                 false => Buffers::default(),
             };
             if random && kept.slab.is_empty() {
-                let bytes = memory.limit() / KEPT_SHARE;
-                kept.slab = Slab::new(usize::try_from(bytes).unwrap_or(usize::MAX));
+                let bytes = (memory.limit() / KEPT_SHARE).min(MAX_SLAB_BYTES);
+                kept.slab = Slab::new(bytes as usize);
             }
             memory.add_cache(pool.clone());
             ReadPool {

@@ -402,10 +402,15 @@ impl Decoder for AvroDecoder {
                     *ratio = ratio_now.unwrap_or(0);
                     Ok((pool.prepared(buffer), Tally::default()))
                 }
-                Err(DecompressError::TooLarge { .. }) => {
-                    Err(Error::new(ErrorKind::Limit { needed: None }))
+                Err(error) => {
+                    pool.give_back(buffer);
+                    Err(match error {
+                        DecompressError::TooLarge { .. } => {
+                            Error::new(ErrorKind::Limit { needed: None })
+                        }
+                        error => Error::format(avro::ErrorKind::Container(error.into())),
+                    })
                 }
-                Err(error) => Err(Error::format(avro::ErrorKind::Container(error.into()))),
             };
         }
         let bad_checksums = decompressor.bad_checksums() - bad_checksums;
@@ -547,10 +552,11 @@ struct Unused {
 /// The most unused buffers, and their bytes. They do not count, so they are a small part of the memory
 /// limit, too.
 const MAX_UNUSED: usize = 128;
+const SMALL_BLOCK: usize = 4 << 10;
 const MAX_UNUSED_BYTES: u64 = 32 << 20;
 const UNUSED_SHARE: u64 = 64;
 
-/// The largest capacity of a buffer that holds a block of `len` bytes. So the memory of a block depends
+/// The largest capacity of a buffer of its own that holds a block of `len` bytes. So what a block counts for depends
 /// on its size alone, and not on the buffers that are free.
 fn most_capacity(len: usize) -> usize {
     len + len / 3 + 256
@@ -571,17 +577,17 @@ impl BufferPool {
 
     /// A buffer for `len` bytes: a new one if none is large enough and not too large. The one that was
     /// used last may still be in a cache.
-    fn take(&self, len: usize) -> DecompressBuffer {
+    pub(crate) fn take(&self, len: usize) -> DecompressBuffer {
         let Unused { buffers, slab } = &mut *lock(&self.unused);
         let fits =
             |buffer: &DecompressBuffer| (len..=most_capacity(len)).contains(&buffer.capacity());
-        let found = buffers.iter().rposition(fits);
-        if let Some(found) = found.and_then(|at| buffers.remove(at)) {
-            return found;
+        // Few blocks are so much larger than expected that they outgrow it. The least buffer is larger than small blocks.
+        let part = Some(Slab::rounded(len + len / 8)).filter(|_| len >= SMALL_BLOCK);
+        if let Some(part) = part.and_then(|part| slab.take(part)) {
+            return DecompressBuffer::with_memory(part);
         }
-        // Few blocks are so much larger than expected that they outgrow it.
-        let part = slab.take(Slab::rounded(len + len / 8));
-        part.map_or_else(DecompressBuffer::new, DecompressBuffer::with_memory)
+        let found = buffers.iter().rposition(fits);
+        found.and_then(|at| buffers.remove(at)).unwrap_or_default()
     }
 
     /// The block that was decompressed into `buffer`, which returns to the pool after it.

@@ -9,7 +9,11 @@ use std::thread;
 
 use atds_features::{Feature, Features};
 use atds_format::{Decoder, FileInfo, Format, Next};
+#[cfg(feature = "deflate")]
+use atds_format::{PrepareJob, Scratch};
 use atds_test_formats::{Row, TestFile, TestFormat, conformance};
+#[cfg(feature = "deflate")]
+use avro_block::Compressor;
 use avro_block::{Codec, SyncMarker, Writer, WriterOptions};
 use avro_decode::PlanOptions;
 use bytes::Bytes;
@@ -72,6 +76,33 @@ fn files_of_one_schema_and_codec_have_one_decoder() {
             assert!(!Arc::ptr_eq(&other, &decoder(&format, &null)));
         }
     }
+}
+
+#[cfg(feature = "deflate")]
+#[test]
+fn damaged_blocks_give_their_memory_back() {
+    let mut good = Vec::new();
+    let mut compressor = Compressor::new(Codec::Deflate, None).expect("deflate is there");
+    let written = compressor.compress(&[7; 10_000], &mut good);
+    written.expect("memory takes bytes");
+    let mut bad = good.clone();
+    bad.truncate(good.len() - 1);
+    let format = AvroFiles::format_of(RecordOptions::default());
+    let file = AvroFiles::new(Codec::Deflate, false).write_blocks(&[Vec::new()], None);
+    let (decoder, mut scratch) = (decoder(&format, &file), Scratch::default());
+    let mut is_good = |payload: &[u8], limit| {
+        let parts = [Bytes::copy_from_slice(payload)];
+        let mut jobs = [PrepareJob::new(&parts, limit)];
+        decoder.prepare(&mut jobs, &mut scratch);
+        jobs[0].result.is_ok()
+    };
+    assert!(is_good(&good, 1 << 20));
+    // The slab has some 3,000 parts of this length.
+    for _ in 0..4_000 {
+        assert!(!is_good(&bad, 1 << 20) && !is_good(&good, 5_000));
+    }
+    let mut buffer = format.buffers.take(10_000);
+    assert!(!buffer.take_memory().is_empty(), "no part is left");
 }
 
 /// The decoder of a file.
