@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
+mod arena;
 mod blocks;
 mod decoder;
 mod error;
@@ -10,10 +11,10 @@ mod location;
 mod place;
 mod push_buffer;
 mod scratch;
-mod slab;
 mod source;
 mod tally;
 
+pub use arena::Arena;
 pub use blocks::{BlockDesc, Blocks, Next, Payload};
 pub use decoder::{Decoded, Decoder, Pos, PrepareJob, Prepared, Upcoming};
 pub use error::{Error, ErrorKind};
@@ -23,6 +24,5 @@ pub use location::Location;
 pub use place::Place;
 pub use push_buffer::PushBuffer;
 pub use scratch::Scratch;
-pub use slab::Slab;
 pub use source::{Access, BufferPool, ByteSource, Completion, ReadBuffer};
 pub use tally::{Tally, Tolerated};

@@ -559,27 +559,6 @@ impl PlanningThread {
         Ok(())
     }
 
-    /// Copies the members of a block, so that the buffer of its read is free for the next read while a cache has it.
-    /// A block stays whole where memory may be missing for both: what can be read without a split can be read
-    /// with one.
-    fn copy_members(&mut self, file: &File, block: &mut Block) -> Result<(), Stop> {
-        let Some((payload, runs)) = block.member_runs() else {
-            return Ok(());
-        };
-        let len = runs.iter().map(|run| run.bytes.len()).sum();
-        let window = self.planner.window_bytes() + block.payload.window_bytes();
-        if window.saturating_add(len as u64) > self.flow.memory.copy_limit() {
-            return Ok(());
-        }
-        let lease = self.lease(file, len as u64)?;
-        let mut copied = Vec::with_capacity(len);
-        for run in &runs {
-            copied.extend_from_slice(&payload[run.bytes.clone()]);
-        }
-        block.replace_payload(&runs, copied.into(), lease);
-        Ok(())
-    }
-
     /// An error if a block without records has bytes of records.
     fn check_empty(&mut self, file: &File, block: &Block) -> Result<(), Stop> {
         let parts = block.payload.parts();

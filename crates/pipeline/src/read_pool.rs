@@ -5,18 +5,18 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::{fmt, mem};
 
-use atds_format::{BufferPool, ReadBuffer, Slab};
+use atds_format::{Arena, BufferPool, ReadBuffer};
 use bytes::{Bytes, BytesMut};
 use tensor_batch::Spare;
 
 use crate::memory::{Cache, Lease, Memory};
 use crate::tuning::KEPT_SHARE;
 
-/// The largest slab: no system refuses that much.
-const MAX_SLAB_BYTES: u64 = 256 << 20;
+/// The largest arena: no system refuses that much.
+const MAX_ARENA_BYTES: u64 = 256 << 20;
 
 /// The buffers of reads and of payloads that are copied out of them. They count by their capacity as
-/// long as a slice of them is used, or they are kept for others and are no parts of the slab.
+/// long as a slice of them is used, or they are kept for others and are no parts of the arena.
 #[derive(Debug)]
 pub(crate) struct ReadPool {
     memory: Arc<Memory>,
@@ -28,7 +28,7 @@ pub(crate) struct ReadPool {
 }
 
 /// The memory that an iteration leaves for the next, so that short epochs need not make it again: of buffers of reads,
-/// of dropped batches, and the slab, at most a 64th of its memory limit each.
+/// of dropped batches, and the arena, at most a 64th of its memory limit each.
 #[derive(Default)]
 pub struct SpareMemory {
     buffers: Mutex<Buffers>,
@@ -41,11 +41,11 @@ struct Buffers {
     by_len: BTreeMap<usize, Vec<BytesMut>>,
     bytes: u64,
     /// Buffers that wait in a window are parts of it, as far as it goes. Its free parts do not count.
-    slab: Slab,
+    arena: Arena,
 }
 
 impl ReadPool {
-    /// A pool with what an iteration before has left. Its buffers are parts of a slab if many wait, to be read in a
+    /// A pool with what an iteration before has left. Its buffers are parts of an arena if many wait, to be read in a
     /// `random` order.
     pub(crate) fn new(memory: Arc<Memory>, spare: Arc<SpareMemory>, random: bool) -> Arc<Self> {
         Arc::new_cyclic(|pool: &Weak<ReadPool>| {
@@ -54,9 +54,9 @@ impl ReadPool {
                 true => kept,
                 false => Buffers::default(),
             };
-            if random && kept.slab.is_empty() {
-                let bytes = (memory.limit() / KEPT_SHARE).min(MAX_SLAB_BYTES);
-                kept.slab = Slab::new(bytes as usize);
+            if random && kept.arena.is_empty() {
+                let bytes = (memory.limit() / KEPT_SHARE).min(MAX_ARENA_BYTES);
+                kept.arena = Arena::new(bytes as usize);
             }
             memory.add_cache(pool.clone());
             ReadPool {
@@ -69,7 +69,7 @@ impl ReadPool {
     }
 
     /// A copy of `bytes`, for which there is a lease; best of as many bytes as they are
-    /// [`rounded`](Slab::rounded) to.
+    /// [`rounded`](Arena::rounded) to.
     pub(crate) fn copy(self: &Arc<Self>, bytes: &[u8], lease: Lease) -> Bytes {
         let mut buffer = self.take(lease.bytes() as usize, lease);
         buffer.space(bytes.len()).copy_from_slice(bytes);
@@ -84,7 +84,7 @@ impl ReadPool {
         kept.bytes -= counted.as_ref().map_or(0, BytesMut::capacity) as u64;
         let part = match counted {
             Some(_) => None,
-            None => kept.slab.take(len),
+            None => kept.arena.take(len),
         };
         drop(kept);
         // A buffer that was kept counts already.
@@ -110,8 +110,8 @@ impl BufferPool for ReadPool {
     fn give_back(&self, buffer: BytesMut, capacity: usize) {
         self.used.fetch_sub(capacity as u64, Relaxed);
         let mut kept = self.lock();
-        if kept.slab.has(&buffer) {
-            kept.slab.give_back(buffer);
+        if kept.arena.has(&buffer) {
+            kept.arena.give_back(buffer);
             drop(kept);
             return self.memory.remove(capacity as u64);
         }
@@ -206,14 +206,14 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_the_slab_count_while_they_are_used() {
+    fn parts_of_the_arena_count_while_they_are_used() {
         let spare: Arc<SpareMemory> = Arc::default();
         let memory = Arc::new(Memory::new(1 << 20, false));
         let pool = ReadPool::new(memory.clone(), spare.clone(), true);
         let buffer = |len: u64| pool.take(len as usize, Lease::try_new(&memory, len).unwrap());
         let first = buffer(4_096);
         let at = first.as_ref().as_ptr();
-        // The slab has 16 KiB.
+        // The arena has 16 KiB.
         let others = [buffer(1_024), buffer(16_384), buffer(1_000)];
         assert_eq!(memory.held(), 4_096 + 1_024 + 16_384 + 1_000);
         drop(first);

@@ -35,7 +35,7 @@ pub(crate) const MAX_HINTS: usize = 64;
 pub(crate) const AHEAD_SHARE: u64 = 8;
 
 /// The part of the memory limit that builders of batches may keep, all together, and not count. As
-/// much may buffers take that are kept for others, a slab, and what is known of where blocks are. Under a small limit, a
+/// much may buffers take that are kept for others, an arena, and what is known of where blocks are. Under a small limit, a
 /// read and what a worker writes before it counts are no larger, either: some are used in part.
 pub(crate) const KEPT_SHARE: u64 = 64;
 

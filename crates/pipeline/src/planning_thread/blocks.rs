@@ -6,7 +6,7 @@ use std::mem;
 use std::ops::Range;
 use std::sync::{Arc, Weak};
 
-use atds_format::{Access, BlockDesc, Blocks, ByteSource, FileInfo, Location, Next, Slab};
+use atds_format::{Access, Arena, BlockDesc, Blocks, ByteSource, FileInfo, Location, Next};
 use bytes::Bytes;
 use smallvec::smallvec;
 
@@ -417,7 +417,7 @@ impl PlanningThread {
             && (is_small_file || self.is_long_in_window())
         {
             // A slice would keep the whole buffer, for longer than most of its bytes are needed.
-            let rounded = Slab::rounded(bytes.len()) as u64;
+            let rounded = Arena::rounded(bytes.len()) as u64;
             let lease = self.payload_lease(file, rounded)?;
             (self.pool.copy(bytes, lease), Lease::none(&self.flow.memory))
         } else {

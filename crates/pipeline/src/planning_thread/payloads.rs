@@ -141,6 +141,27 @@ impl PlanningThread {
         Ok(BlockPayload::Shared(payload))
     }
 
+    /// Copies the members of a block, so that the buffer of its read is free for the next read while a cache has it.
+    /// A block stays whole where memory may be missing for both: what can be read without a split can be read
+    /// with one.
+    pub(super) fn copy_members(&mut self, file: &File, block: &mut Block) -> Result<(), Stop> {
+        let Some((payload, runs)) = block.member_runs() else {
+            return Ok(());
+        };
+        let len = runs.iter().map(|run| run.bytes.len()).sum();
+        let window = self.planner.window_bytes() + block.payload.window_bytes();
+        if window.saturating_add(len as u64) > self.flow.memory.copy_limit() {
+            return Ok(());
+        }
+        let lease = self.lease(file, len as u64)?;
+        let mut copied = Vec::with_capacity(len);
+        for run in &runs {
+            copied.extend_from_slice(&payload[run.bytes.clone()]);
+        }
+        block.replace_payload(&runs, copied.into(), lease);
+        Ok(())
+    }
+
     /// Holds the payload of `block` for the next block, if it is shared.
     pub(super) fn hold(&mut self, file: &mut File, block: &Arc<Block>) {
         if block.payload.is_shared {

@@ -7,7 +7,7 @@ use std::slice;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
-use atds_format::{Access, Completion, Layout, ReadBuffer, Slab};
+use atds_format::{Access, Arena, Completion, Layout, ReadBuffer};
 use bytes::{Bytes, BytesMut};
 
 use super::PlanningThread;
@@ -235,7 +235,7 @@ impl PlanningThread {
         let buffer = |range: &Range<u64>| match (access, range.end - range.start) {
             (Access::Immediate, _) => 0,
             // Reads that end with a block are not all of one length, and are to fit the same buffers.
-            (_, len) if has_ends => Slab::rounded(len as usize) as u64,
+            (_, len) if has_ends => Arena::rounded(len as usize) as u64,
             (_, len) => len,
         };
         let bytes = ranges.clone().map(|range| buffer(&range)).sum();

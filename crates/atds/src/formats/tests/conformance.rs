@@ -22,7 +22,8 @@ use tensor_batch::{BatchSpec, DType, Layout};
 
 use crate::avro::plans::Plans;
 use crate::avro::records::RecordOptions;
-use crate::formats::avro::{AvroFormat, BufferPool};
+use crate::formats::avro::AvroFormat;
+use crate::formats::avro::buffers::BufferPool;
 use crate::source::stream::Stream;
 use crate::source::{Mappings, OnceInputs, open};
 
@@ -97,7 +98,7 @@ fn damaged_blocks_give_their_memory_back() {
         jobs[0].result.is_ok()
     };
     assert!(is_good(&good, 1 << 20));
-    // The slab has some 3,000 parts of this length.
+    // The arena has some 3,000 parts of this length.
     for _ in 0..4_000 {
         assert!(!is_good(&bad, 1 << 20) && !is_good(&good, 5_000));
     }

@@ -16,9 +16,9 @@ const UNIT: usize = 64;
 /// drawn at random from tens of megabytes lie on another small page each, and finding out where that is takes as long
 /// as reading them.
 ///
-/// What no part has is memory beside that of the parts, so a slab is small beside a limit for these.
+/// What no part has is memory beside that of the parts, so an arena is small beside a limit for these.
 #[derive(Default)]
-pub struct Slab {
+pub struct Arena {
     bytes: usize,
     /// What no part was taken of.
     rest: BytesMut,
@@ -28,13 +28,13 @@ pub struct Slab {
     free: HashMap<usize, Vec<BytesMut>>,
 }
 
-impl Slab {
-    /// A slab of `bytes` bytes, which are reserved with the first part. Mostly, the system takes memory for them where they
+impl Arena {
+    /// An arena of `bytes` bytes, which are reserved with the first part. Mostly, the system takes memory for them where they
     /// are written to.
     pub fn new(bytes: usize) -> Self {
-        Slab {
+        Arena {
             bytes,
-            ..Slab::default()
+            ..Arena::default()
         }
     }
 
@@ -104,10 +104,10 @@ fn ask_for_huge_pages(memory: &mut [u8]) {
 #[cfg(not(target_os = "linux"))]
 fn ask_for_huge_pages(_: &mut [u8]) {}
 
-impl fmt::Debug for Slab {
+impl fmt::Debug for Arena {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let given = self.addresses.len() - self.rest.len();
-        f.debug_struct("Slab")
+        f.debug_struct("Arena")
             .field("bytes", &self.bytes)
             .field("parts", &given)
             .finish_non_exhaustive()
@@ -122,11 +122,11 @@ mod tests {
     #[test]
     fn parts_are_distinct_and_taken_again() {
         // Some bytes before the first part are unused.
-        let mut slab = Slab::new(1_024 + 63);
-        let mut parts: Vec<_> = std::iter::from_fn(|| slab.take(320)).collect();
+        let mut arena = Arena::new(1_024 + 63);
+        let mut parts: Vec<_> = std::iter::from_fn(|| arena.take(320)).collect();
         assert_eq!(parts.len(), 3);
         for (number, part) in (1..).zip(&mut parts) {
-            assert!(slab.has(part) && part.iter().all(|&byte| byte == 0));
+            assert!(arena.has(part) && part.iter().all(|&byte| byte == 0));
             assert_eq!(part.as_ptr().align_offset(UNIT), 0);
             part.fill(number);
         }
@@ -136,25 +136,28 @@ mod tests {
                 .all(|(number, part)| part[..] == [number; 320])
         );
         // What is left is for smaller ones.
-        let small = slab.take(64).unwrap();
-        assert!(slab.take(64).is_none());
+        let small = arena.take(64).unwrap();
+        assert!(arena.take(64).is_none());
         let last = parts.pop().unwrap();
         let at = last.as_ptr();
-        slab.give_back(last);
-        assert!(slab.take(256).is_none(), "what it counts for is its length");
-        assert_eq!(slab.take(320).unwrap().as_ptr(), at);
-        slab.give_back(small);
-        assert_eq!(slab.take(64).unwrap().len(), 64);
+        arena.give_back(last);
+        assert!(
+            arena.take(256).is_none(),
+            "what it counts for is its length"
+        );
+        assert_eq!(arena.take(320).unwrap().as_ptr(), at);
+        arena.give_back(small);
+        assert_eq!(arena.take(64).unwrap().len(), 64);
     }
 
     #[test]
-    fn a_slab_has_no_parts_of_other_memory() {
-        let mut slab = Slab::new(1_024);
-        assert!(!slab.has(&[]) && !slab.has(&[0; 64]));
-        assert!(slab.take(100).is_none() && slab.take(2_048).is_none());
-        assert!(Slab::default().take(64).is_none());
-        let part = slab.take(64).unwrap();
-        assert!(slab.has(&part) && !Slab::new(64).has(&part));
-        assert!(!slab.has(&[0; 64]));
+    fn an_arena_has_no_parts_of_other_memory() {
+        let mut arena = Arena::new(1_024);
+        assert!(!arena.has(&[]) && !arena.has(&[0; 64]));
+        assert!(arena.take(100).is_none() && arena.take(2_048).is_none());
+        assert!(Arena::default().take(64).is_none());
+        let part = arena.take(64).unwrap();
+        assert!(arena.has(&part) && !Arena::new(64).has(&part));
+        assert!(!arena.has(&[0; 64]));
     }
 }
