@@ -1,4 +1,4 @@
-//! One large piece of memory, which is given away in parts.
+//! One large piece of memory, which is lent in parts.
 #![allow(unsafe_code)] // Advice on memory takes a pointer.
 
 use std::collections::HashMap;
@@ -9,18 +9,18 @@ use bytes::{Buf, Bytes, BytesMut};
 #[cfg(target_os = "linux")]
 use rustix::mm::{Advice, madvise};
 
-/// Bytes that the ends of parts are apart: two threads that use neighbours have no cache line together.
+/// A cache line: the lengths of parts are multiples of it, so that two threads with neighbouring parts share none.
 const UNIT: usize = 64;
 
-/// Memory that parts are taken of and given back to. It is in huge pages where the system has them: records that are
-/// drawn at random from tens of megabytes lie on another small page each, and finding out where that is takes as long
-/// as reading them.
+/// A large piece of memory that is lent in parts, which come back. It is in huge pages where the system has them: records
+/// that are drawn at random from tens of megabytes lie on another small page each, and the processor takes as long to find
+/// such a page as to read the record.
 ///
-/// What no part has is memory beside that of the parts, so an arena is small beside a limit for these.
+/// Free parts are memory that nobody counts, so make an arena small beside the memory limit.
 #[derive(Default)]
 pub struct Arena {
     bytes: usize,
-    /// What no part was taken of.
+    /// The bytes that were never lent.
     rest: BytesMut,
     /// Where all of it is, once it was reserved.
     addresses: Range<usize>,
@@ -29,7 +29,7 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// An arena of `bytes` bytes, which are reserved with the first part. Mostly, the system takes memory for them where they
+    /// An arena of `bytes` bytes, which are reserved with the first part. Most systems provide memory for them once they
     /// are written to.
     pub fn new(bytes: usize) -> Self {
         Arena {
@@ -38,14 +38,15 @@ impl Arena {
         }
     }
 
-    /// Bytes of a part for `len` bytes: rounded up by an eighth at most if they are many, so that the part fits others, too.
+    /// The length of a part for `len` bytes: one of few lengths, so that others can use the part again. It is larger by an
+    /// eighth at most, or by less than 64.
     pub fn rounded(len: usize) -> usize {
         let step = (len.checked_next_power_of_two().unwrap_or(0) / 16).max(UNIT);
         len.checked_next_multiple_of(step).unwrap_or(len)
     }
 
-    /// A part of `len` bytes, which are zeros or what was in it before; `None` if there is no such part, or if `len` is
-    /// not a multiple of 64. So that parts are used again, [round](Self::rounded) their lengths: each stays as long as it is.
+    /// Lends a part of `len` bytes, which are zeros or what the last user has left. `None` if none is free, or if `len` is
+    /// not a multiple of 64. A part keeps its length, so [round](Self::rounded) lengths.
     pub fn take(&mut self, len: usize) -> Option<BytesMut> {
         if !len.is_multiple_of(UNIT) || !(1..=self.bytes).contains(&len) {
             return None;

@@ -12,7 +12,7 @@ use tensor_batch::Spare;
 use crate::memory::{Cache, Lease, Memory};
 use crate::tuning::KEPT_SHARE;
 
-/// The largest arena: no system refuses that much.
+/// The largest arena: systems refuse to reserve much more than they have.
 const MAX_ARENA_BYTES: u64 = 256 << 20;
 
 /// The buffers of reads and of payloads that are copied out of them. They count by their capacity as
@@ -40,7 +40,7 @@ struct Buffers {
     /// By their length, of which there are few. The last one may still be in a cache.
     by_len: BTreeMap<usize, Vec<BytesMut>>,
     bytes: u64,
-    /// Buffers that wait in a window are parts of it, as far as it goes. Its free parts do not count.
+    /// Lends its parts to the buffers of a shuffled window, as long as it has some. Its free parts do not count.
     arena: Arena,
 }
 

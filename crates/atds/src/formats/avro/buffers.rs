@@ -32,7 +32,7 @@ pub(crate) struct BufferPool {
 struct Unused {
     /// In the order in which they were given back.
     buffers: VecDeque<DecompressBuffer>,
-    /// Buffers of blocks that wait, to be read in a random order, have its parts.
+    /// Lends its parts to the buffers of blocks that wait in a shuffled window.
     arena: Arena,
 }
 
@@ -70,7 +70,7 @@ impl BufferPool {
         let Unused { buffers, arena } = &mut *lock(&self.unused);
         let fits =
             |buffer: &DecompressBuffer| (len..=most_capacity(len)).contains(&buffer.capacity());
-        // Few blocks are so much larger than expected that they outgrow it.
+        // An eighth more than the blocks before needed: few blocks outgrow it.
         let part = Some(Arena::rounded(len + len / 8)).filter(|_| len >= SMALL_BLOCK);
         if let Some(part) = part.and_then(|part| arena.take(part)) {
             return DecompressBuffer::with_memory(part);
