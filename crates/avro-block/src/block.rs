@@ -28,6 +28,44 @@ pub struct Block {
 }
 
 impl Block {
+    /// The block that is number `index` of its file, begins at `offset` and has `count` records. `bytes` are all
+    /// its bytes, and `sync` is the marker of the file's header. The payload is a slice of `bytes`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BlockChanged`] if the bytes are no such block.
+    pub fn of_bytes(
+        bytes: &Bytes,
+        sync: SyncMarker,
+        (index, offset, count): (u64, u64, u64),
+    ) -> Result<Self, Error> {
+        let position = BlockPosition { offset, index };
+        // A head of any other block is larger than these limits, or differs.
+        let limits = Limits {
+            max_block_records: count,
+            max_block_bytes: bytes.len() as u64,
+            ..Limits::default()
+        };
+        let first = &bytes[..bytes.len().min(BlockHead::MAX_LEN)];
+        let head = BlockHead::parse(first, &limits, position).ok().flatten();
+        let head = head.filter(|head| {
+            head.count == count
+                && head.block_len() == bytes.len() as u64
+                && bytes.ends_with(&sync.0)
+        });
+        let Some(head) = head else {
+            return Err(position.error(ErrorKind::BlockChanged, 0));
+        };
+        let payload = head.len as usize..(head.len + head.payload_len) as usize;
+        Ok(Block {
+            offset,
+            index,
+            count,
+            payload: bytes.slice(payload),
+            len: bytes.len() as u64,
+        })
+    }
+
     /// Offset in the file of the payload's first byte.
     pub fn payload_offset(&self) -> u64 {
         self.offset + self.len - SyncMarker::LEN as u64 - self.payload.len() as u64

@@ -6,7 +6,7 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use crate::after_block::TrailingBytes;
-use crate::block::{Block, BlockHead, BlockPosition};
+use crate::block::{Block, BlockPosition};
 use crate::error::{Error, ErrorKind};
 use crate::header::Header;
 use crate::index_scan::{IndexScan, Scan};
@@ -186,32 +186,11 @@ impl IndexEntry {
             offset: self.offset,
             index,
         };
-        // A head of any other block is larger than these limits, or differs.
-        let limits = Limits {
-            max_block_records: self.count,
-            max_block_bytes: self.payload_len,
-            ..Limits::default()
-        };
-        let first = &bytes[..bytes.len().min(BlockHead::MAX_LEN)];
-        let head = BlockHead::parse(first, &limits, position);
-        let head = head.ok().flatten().filter(|head| {
-            head.count == self.count
-                && head.payload_len == self.payload_len
-                && head.block_len() == self.len
-                && bytes.len() as u64 == self.len
-                && bytes.ends_with(&sync.0)
-        });
-        let Some(head) = head else {
-            return Err(position.error(ErrorKind::BlockChanged, 0));
-        };
-        let payload = head.len as usize..(head.len + head.payload_len) as usize;
-        Ok(Block {
-            offset: self.offset,
-            index,
-            count: self.count,
-            payload: bytes.slice(payload),
-            len: self.len,
-        })
+        let block = Block::of_bytes(&bytes, sync, (index, self.offset, self.count))?;
+        match block.len == self.len && block.payload.len() as u64 == self.payload_len {
+            true => Ok(block),
+            false => Err(position.error(ErrorKind::BlockChanged, 0)),
+        }
     }
 }
 
