@@ -157,7 +157,7 @@ fn parts(blocks: &dyn Blocks, block: &BlockDesc, file: &Bytes) -> Result<Vec<Byt
         Payload::Here(bytes) => Ok(vec![bytes.clone()]),
         Payload::Ranges { ranges, .. } => {
             let parts = ranges.iter().map(|range| slice(file, range));
-            blocks.payload(block, parts.collect())
+            blocks.payloads().find(&block.into(), parts.collect())
         }
     }
 }

@@ -60,6 +60,10 @@ pub struct InMemory {
     bytes: Bytes,
     access: Access,
     has_size: bool,
+    /// The most bytes of an answer.
+    piece: usize,
+    /// A read that begins in this range fails, and answers end before it.
+    failing: Range<u64>,
 }
 
 impl InMemory {
@@ -70,6 +74,8 @@ impl InMemory {
             bytes: bytes.into(),
             access: Access::Immediate,
             has_size: true,
+            piece: usize::MAX,
+            failing: 0..0,
         }
     }
 
@@ -77,6 +83,13 @@ impl InMemory {
     #[must_use]
     pub fn as_blocking(mut self) -> Self {
         self.access = Access::Blocking;
+        self
+    }
+
+    /// The same with answers of so many bytes at most, and a range in which no read can begin.
+    #[must_use]
+    pub fn in_pieces(mut self, piece: usize, failing: Range<u64>) -> Self {
+        (self.piece, self.failing) = (piece, failing);
         self
     }
 
@@ -103,13 +116,25 @@ impl ByteSource for InMemory {
     }
 
     fn read(&self, range: Range<u64>, mut buffer: ReadBuffer, done: Completion) {
-        let answer = slice(&self.bytes, &range);
+        if self.failing.contains(&range.start) {
+            drop(buffer);
+            return done.complete(Err(no_answer()));
+        }
+        let mut answer = slice(&self.bytes, &range);
+        if range.start < self.failing.start {
+            answer.truncate((self.failing.start - range.start) as usize);
+        }
+        answer.truncate(self.piece);
         if self.access == Access::Immediate {
             return done.complete(Ok(answer));
         }
         buffer.space(answer.len()).copy_from_slice(&answer);
         done.complete(Ok(buffer.freeze(answer.len())));
     }
+}
+
+fn no_answer() -> io::Error {
+    io::Error::other("the store does not answer")
 }
 
 /// The bytes of `range`, as far as there are any.
@@ -255,7 +280,7 @@ impl Answering {
         } = read;
         if self.options.failing.contains(&range.start) {
             drop(buffer);
-            return done.complete(Err(io::Error::other("the store does not answer")));
+            return done.complete(Err(no_answer()));
         }
         let all = slice(&self.bytes, &range);
         let until_failing = self.options.failing.start.saturating_sub(range.start);

@@ -44,13 +44,10 @@ pub trait Blocks: Send + fmt::Debug {
         None
     }
 
-    /// The parts of a payload that was listed by its ranges, from the bytes of these ranges: a format
-    /// checks here that they are the block's, and leaves out what is no part of the payload.
-    ///
-    /// # Errors
-    /// The bytes are not those of the block: the file has changed.
-    fn payload(&self, _block: &BlockDesc, ranges: Vec<Bytes>) -> Result<Vec<Bytes>, Error> {
-        Ok(ranges)
+    /// How the payloads are found that are listed by their ranges. Asked for once there is a decoder. By default,
+    /// all bytes of the ranges are the payload.
+    fn payloads(&self) -> Arc<dyn Payloads> {
+        Arc::new(WholeRanges)
     }
 
     /// Whether the blocks that were found, once there are no more, can be listed by a
@@ -62,6 +59,54 @@ pub trait Blocks: Send + fmt::Debug {
     /// Number of bytes after the last block that were left out, once there are no more blocks.
     fn trailing_bytes(&self) -> u64 {
         0
+    }
+}
+
+/// Finds payloads that were listed by their ranges in the bytes of these ranges. One value is of one file, and threads
+/// share it.
+pub trait Payloads: Send + Sync + fmt::Debug {
+    /// The parts of the payload of `block`, from the bytes of its ranges: a format checks here that they are the
+    /// block's, and leaves out what is no part of the payload.
+    ///
+    /// # Errors
+    /// The bytes are not those of the block: the file has changed.
+    fn find(&self, _block: &ListedBlock, ranges: Vec<Bytes>) -> Result<Vec<Bytes>, Error> {
+        Ok(ranges)
+    }
+
+    /// Size in bytes of the payload of `block`, which has one range: all of its bytes in the file.
+    fn payload_bytes(&self, block: &ListedBlock) -> u64 {
+        block.file_bytes
+    }
+}
+
+/// Payloads that are all bytes of their ranges.
+#[derive(Debug)]
+struct WholeRanges;
+
+impl Payloads for WholeRanges {}
+
+/// A block whose payload is read by its ranges: what its [`BlockDesc`] says of it.
+#[derive(Clone, Copy, Debug)]
+pub struct ListedBlock {
+    /// The number of the block in its file, counted from 0.
+    pub index: u64,
+    /// The byte offset at which the block begins.
+    pub offset: u64,
+    /// Number of bytes that the block takes in the file.
+    pub file_bytes: u64,
+    /// Number of records.
+    pub records: u64,
+}
+
+impl From<&BlockDesc> for ListedBlock {
+    fn from(block: &BlockDesc) -> Self {
+        ListedBlock {
+            index: block.index,
+            offset: block.offset,
+            file_bytes: block.file_bytes,
+            records: block.records,
+        }
     }
 }
 

@@ -48,7 +48,7 @@ pub struct FileInfo<'a> {
     /// for a list of the blocks, and then for some of their payloads.
     pub payloads: bool,
     /// Where the blocks are, if that is known, and `payloads` is false or [`Format::frames_by_layout`] is true. A
-    /// format may list them by it instead of finding them, if it checks in [`Blocks::payload`] that a payload is the
+    /// format may list them by it instead of finding them, if it checks in [`Payloads::find`](crate::Payloads::find) that a payload is the
     /// block's.
     pub layout: Option<&'a Layout>,
 }

@@ -15,7 +15,7 @@ mod source;
 mod tally;
 
 pub use arena::Arena;
-pub use blocks::{BlockDesc, Blocks, Next, Payload};
+pub use blocks::{BlockDesc, Blocks, ListedBlock, Next, Payload, Payloads};
 pub use decoder::{Decoded, Decoder, Pos, PrepareJob, Prepared, Upcoming};
 pub use error::{Error, ErrorKind};
 pub use format::{FileInfo, Format, Match};

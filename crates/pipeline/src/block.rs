@@ -1,14 +1,16 @@
 //! A block on its way through the pipeline: its payload, and the positions of records in it.
 
+use std::io;
 use std::ops::{Deref, Range};
 use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
 use std::sync::{self, Arc, PoisonError};
 
-use atds_format::{BlockDesc, Decoder, Location, Place, Pos, Prepared};
+use atds_format::{BlockDesc, Decoder, ListedBlock, Location, Place, Pos, Prepared};
 use bytes::Bytes;
 use smallvec::{SmallVec, smallvec};
 
 use crate::delays;
+use crate::file_reads::FileReads;
 use crate::memory::Lease;
 use crate::split::Members;
 use crate::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, OnceLock};
@@ -27,6 +29,8 @@ pub(crate) struct FileContext {
     pub(crate) number: usize,
     pub(crate) location: Location,
     pub(crate) decoder: Arc<dyn Decoder>,
+    /// For payloads that workers read.
+    pub(crate) reads: Option<FileReads>,
 }
 
 /// A block. Workers share it; what changes in it are hints and whether it is prepared. The window, plans
@@ -85,6 +89,8 @@ pub(crate) struct Payload {
     /// Whether several blocks may have it.
     pub(crate) is_shared: bool,
     pub(crate) bytes: u64,
+    /// Whether each op that needs the payload reads it, if no other op has prepared it: it was planned without its bytes.
+    pub(crate) is_unread: bool,
     /// Bytes beside the payload that its only block takes, for its members.
     beside: u64,
     /// The bytes as they were read; none once they are prepared for all ops to something else. Those of a payload that one
@@ -228,6 +234,45 @@ impl Block {
             spaced_hints: OnceLock::new(),
             copied_from: Vec::new(),
         }
+    }
+
+    /// Where the block is in the file.
+    pub(crate) fn range(&self) -> Range<u64> {
+        self.offset..self.offset + self.file_bytes
+    }
+
+    /// What the payload is read with, if nobody has read it.
+    pub(crate) fn unread(&self) -> Option<&FileReads> {
+        self.file.reads.as_ref().filter(|_| self.payload.is_unread)
+    }
+
+    /// Whether `next` is read together with this block, which it follows.
+    pub(crate) fn is_read_with(&self, next: &Block) -> bool {
+        self.unread().is_some()
+            && next.unread().is_some()
+            && Arc::ptr_eq(&self.file, &next.file)
+            && self.range().end == next.offset
+    }
+
+    /// The payload, in the bytes of the block.
+    pub(crate) fn find_payload(&self, reads: &FileReads, bytes: Bytes) -> Result<Parts, Error> {
+        let Some(payloads) = &reads.payloads else {
+            return Ok(smallvec![bytes]);
+        };
+        let listed = ListedBlock {
+            index: self.index,
+            offset: self.offset,
+            file_bytes: self.file_bytes,
+            records: self.records,
+        };
+        let found = payloads.find(&listed, vec![bytes]);
+        found.map(Parts::from).map_err(|error| self.error(error))
+    }
+
+    /// The error of a read of the block.
+    #[cold]
+    pub(crate) fn io_error(&self, error: io::Error) -> Error {
+        self.locate(Error::io(error, &self.file.location))
     }
 
     /// The nearest known position at or before `record`. If none is near, the caller skips more records: a
@@ -410,6 +455,7 @@ impl Payload {
         Payload {
             bytes: parts.iter().map(|part| part.len() as u64).sum(),
             is_shared,
+            is_unread: false,
             beside: 0,
             parts: Mutex::new((parts, lease)),
             is_claimed: AtomicBool::new(false),
@@ -417,6 +463,15 @@ impl Payload {
             size: sync::OnceLock::new(),
             in_window: AtomicU64::new(0),
             is_begun: AtomicBool::new(false),
+        }
+    }
+
+    /// A payload of `bytes` bytes that workers read.
+    pub(crate) fn unread(bytes: u64) -> Self {
+        Payload {
+            bytes,
+            is_unread: true,
+            ..Payload::new(Parts::new(), false, None)
         }
     }
 

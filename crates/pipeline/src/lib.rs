@@ -45,6 +45,8 @@ mod workers;
 // Workers take ops. They prepare blocks, and decode records into the rows of a piece of a batch.
 mod worker;
 
+mod file_reads;
+
 mod prepare;
 
 mod decode;

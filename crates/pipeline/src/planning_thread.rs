@@ -262,7 +262,7 @@ impl PlanningThread {
             let mut file = self.open(part.file, !listed && !leaves_out)?;
             let mut framing = Framing::new(place, part);
             let listing = || flow.watch.begin(LIST.in_file(&file.location));
-            let _listing = (!file.has_payloads).then(listing);
+            let _listing = (listed || leaves_out).then(listing);
             // An input without a size cannot be listed.
             let framed = if listed && file.size.is_some() {
                 self.listed_file(&mut file, &mut framing, epoch)
@@ -513,7 +513,9 @@ impl PlanningThread {
         let has_empty = context.decoder.most_records(0) > 0;
         if self.flow.options.skip_damage {
             // It was checked as it was framed.
-        } else if has_empty || rows.saturating_mul(self.flow.builders.fixed_row_bytes) > MUCH_MEMORY
+        } else if has_empty
+            || block.payload.is_unread
+            || rows.saturating_mul(self.flow.builders.fixed_row_bytes) > MUCH_MEMORY
         {
             block.check_count()?;
         }
@@ -531,7 +533,7 @@ impl PlanningThread {
             }
             return Ok(());
         }
-        if !block.file.decoder.prepares() {
+        if !block.file.decoder.prepares() && !block.payload.is_unread {
             let bytes = block.payload.bytes;
             self.flow.counters.add_prepared(bytes, block.records);
             if framed.run_bytes().is_some() {

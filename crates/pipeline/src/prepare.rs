@@ -118,11 +118,26 @@ impl Worker {
             let later = later.filter(is_next);
             let later = later.take_while(|other| Arc::ptr_eq(&other.block.file.decoder, decoder));
             let group = std::iter::once(read).chain(later);
-            let most = if account.is_alone { 1 } else { decoder.group() };
+            let most = match account.is_alone {
+                true => 1,
+                // They are read together.
+                false if !read.prepares => self.blocks_of_read(read, reads),
+                false => decoder.group(),
+            };
             let blocks: Vec<&Block> = group.take(most).map(|read| &*read.block).collect();
             reads.prepared.extend(self.prepare(&blocks, account)?);
         }
         reads.prepared.pop_front().ok_or(Denied::Cancelled)
+    }
+
+    /// The number of blocks from that of `read` on that are read at once.
+    fn blocks_of_read(&self, read: &BlockRead, reads: &PlanCursor<'_>) -> usize {
+        let (file, first) = (&read.block.file, read.block.range().start);
+        let end = first.saturating_add(self.flow.options.read_size as u64);
+        let is_next = |read: &&BlockRead| {
+            Arc::ptr_eq(&read.block.file, file) && read.block.range().end <= end
+        };
+        1 + reads.later().iter().take_while(is_next).count()
     }
 
     /// Prepares blocks of one decoder, of which there is one at least.
@@ -131,17 +146,60 @@ impl Worker {
         blocks: &[&Block],
         account: &mut Account,
     ) -> Result<Vec<PreparedBlock>, Denied> {
-        let start = Instant::now();
         let used = account.used();
-        let parts: Vec<_> = blocks.iter().map(|block| block.payload.parts()).collect();
-        let working = blocks.iter().zip(&parts);
+        let done = match self.payloads(blocks, account.is_alone) {
+            Ok(Ok(parts)) if blocks[0].file.decoder.prepares() => {
+                self.prepare_parts(blocks, &parts, account)
+            }
+            Ok(Ok(parts)) => Ok(self.as_they_are(blocks, parts)),
+            Ok(Err(error)) if blocks.len() == 1 => Ok(vec![PreparedBlock {
+                result: Err(error),
+                bytes: 0,
+                working: 0,
+            }]),
+            // So the error is that of one block.
+            Ok(Err(_)) => {
+                let each = blocks.iter().map(|block| self.prepare(&[block], account));
+                each.collect::<Result<Vec<_>, _>>()
+                    .map(|all| all.into_iter().flatten().collect())
+            }
+            Err(denied) => Err(denied),
+        };
+        if done.is_err() {
+            account.give(account.used() - used);
+        }
+        done
+    }
+
+    /// Blocks of a format that prepares nothing: their payloads have one part, which counts by its buffer.
+    fn as_they_are(&self, blocks: &[&Block], parts: Vec<Parts>) -> Vec<PreparedBlock> {
+        let each = blocks.iter().zip(parts).map(|(block, parts)| {
+            let bytes = parts.into_iter().next().unwrap_or_default();
+            let counters = &self.flow.counters;
+            counters.add_prepared(bytes.len() as u64, block.records);
+            PreparedBlock {
+                result: Ok((Prepared::of_bytes(bytes), Tally::default())),
+                bytes: 0,
+                working: 0,
+            }
+        });
+        each.collect()
+    }
+
+    fn prepare_parts(
+        &mut self,
+        blocks: &[&Block],
+        parts: &[Parts],
+        account: &mut Account,
+    ) -> Result<Vec<PreparedBlock>, Denied> {
+        let start = Instant::now();
+        let working = blocks.iter().zip(parts);
         let working = working.map(|(block, parts)| block.file.decoder.working_bytes(parts));
         // One after another takes it.
         let working = working.max().unwrap_or(0);
-        let done = self.prepare_within(blocks, (&parts, working), account, start);
+        let done = self.prepare_within(blocks, (parts, working), account, start);
         if done.is_err() {
             self.missing = self.missing.map(|bytes| bytes.saturating_add(working));
-            account.give(account.used() - used);
         }
         let took = start.elapsed();
         self.other_time += took;

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use atds_format::{
-    BlockDesc, Blocks, Decoded, Decoder, Error, FileInfo, Format, Match, Next, Pos, PrepareJob,
+    Blocks, Decoded, Decoder, Error, FileInfo, Format, Match, Next, Payloads, Pos, PrepareJob,
     Prepared, Scratch, Tally, Upcoming,
 };
 use bytes::Bytes;
@@ -158,8 +158,8 @@ impl Blocks for Sleeping<Box<dyn Blocks>> {
         self.inner.push(at, bytes);
     }
 
-    fn payload(&self, block: &BlockDesc, ranges: Vec<Bytes>) -> Result<Vec<Bytes>, Error> {
-        self.inner.payload(block, ranges)
+    fn payloads(&self) -> Arc<dyn Payloads> {
+        self.inner.payloads()
     }
 }
 

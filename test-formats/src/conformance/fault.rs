@@ -374,4 +374,8 @@ impl Files for ProbeFiles {
             probe: self.probe.clone(),
         })
     }
+
+    fn version(&self, file: usize) -> Option<u64> {
+        self.inner.version(file)
+    }
 }

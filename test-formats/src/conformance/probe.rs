@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use atds_format::{
     Access, BlockDesc, Blocks, ByteSource, Completion, Decoded, Decoder, Error, FileInfo, Format,
-    Location, Match, Next, Pos, PrepareJob, Prepared, ReadBuffer, Scratch, Tally, Upcoming,
+    Location, Match, Next, Payloads, Pos, PrepareJob, Prepared, ReadBuffer, Scratch, Tally,
+    Upcoming,
 };
 use bytes::Bytes;
 use tensor_batch::RowSlots;
@@ -52,6 +53,10 @@ impl Format for ProbeFormat {
             again: None,
             is_ended: false,
         }))
+    }
+
+    fn frames_by_layout(&self) -> bool {
+        self.inner.frames_by_layout()
     }
 }
 
@@ -111,8 +116,12 @@ impl Blocks for ProbeBlocks {
         }))
     }
 
-    fn payload(&self, block: &BlockDesc, ranges: Vec<Bytes>) -> Result<Vec<Bytes>, Error> {
-        self.inner.payload(block, ranges)
+    fn payloads(&self) -> Arc<dyn Payloads> {
+        self.inner.payloads()
+    }
+
+    fn has_layout(&self) -> bool {
+        self.inner.has_layout()
     }
 
     fn trailing_bytes(&self) -> u64 {

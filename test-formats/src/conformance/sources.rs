@@ -1,5 +1,6 @@
 //! Sources that answer late, in another order, in odd pieces, and with errors.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,16 +35,15 @@ pub(super) fn late_source(suite: &Suite<'_>) -> Result<(), String> {
             }
         }
         // A file whose reads wait is read by the workers.
-        let bytes = written.iter().map(|file| suite.format.write(file));
-        let blocking = suite.opened_by(bytes, |name, bytes| {
-            InMemory::new(name, bytes).as_blocking().into()
-        });
-        let outcome = suite.run(&blocking, &options, 0..2)?;
-        ensure!(outcome.error.is_none(), "an error: {:?}", outcome.error);
-        ensure!(
-            outcome.batches == expected.batches,
-            "other batches from reads that wait: {options:?}"
-        );
+        for piece in [usize::MAX, 100, 7] {
+            let blocking = waiting(suite, &written, piece, 0..0);
+            let outcome = suite.run(&blocking, &options, 0..2)?;
+            ensure!(outcome.error.is_none(), "an error: {:?}", outcome.error);
+            ensure!(
+                outcome.batches == expected.batches,
+                "other batches from reads of up to {piece} bytes that wait: {options:?}"
+            );
+        }
         // An input without a size cannot be listed: its blocks come in order.
         if !suite.format.needs_size() && !options.shuffle_blocks && !options.shuffle_runs {
             let bytes = written.iter().map(|file| suite.format.write(file));
@@ -86,7 +86,11 @@ pub(super) fn source_errors(suite: &Suite<'_>) -> Result<(), String> {
                 failing: start..start + 24,
                 ..LateOptions::default()
             };
-            let outcome = suite.run(&files(suite, &written, &late), &options, 0..1)?;
+            let files = match start % 48 {
+                0 => files(suite, &written, &late),
+                _ => waiting(suite, &written, late.piece, late.failing),
+            };
+            let outcome = suite.run(&files, &options, 0..1)?;
             let error = outcome.error.as_ref().ok_or_else(|| {
                 format!("a read at {start} fails, of {len} bytes, but there is no error")
             })?;
@@ -120,6 +124,20 @@ fn ways() -> [Options; 5] {
         (options.shuffle_blocks, options.shuffle_runs) = (shuffle == 1, shuffle == 2);
         options.read_size = 64;
         options
+    })
+}
+
+/// Files whose reads wait: answers have so many bytes at most, and no read can begin in `failing`.
+fn waiting(
+    suite: &Suite<'_>,
+    written: &[FileRows],
+    piece: usize,
+    failing: Range<u64>,
+) -> Arc<dyn Files> {
+    let bytes = written.iter().map(|file| suite.format.write(file));
+    suite.opened_by(bytes, |name, bytes| {
+        let source = InMemory::new(name, bytes).as_blocking();
+        source.in_pieces(piece, failing.clone()).into()
     })
 }
 

@@ -238,4 +238,9 @@ impl Files for TestFiles {
     fn format(&self, _: usize) -> Arc<dyn Format> {
         self.format.clone()
     }
+
+    /// No file changes: later epochs know where blocks are.
+    fn version(&self, _: usize) -> Option<u64> {
+        Some(0)
+    }
 }

@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use atds_format::{
-    Access, BlockDesc, Blocks, ByteSource, Completion, Decoded, Decoder, Error, FileInfo, Format,
-    Location, Match, Next, Pos, PrepareJob, Prepared, ReadBuffer, Scratch, Tally, Upcoming,
+    Access, Blocks, ByteSource, Completion, Decoded, Decoder, Error, FileInfo, Format, Location,
+    Match, Next, Payloads, Pos, PrepareJob, Prepared, ReadBuffer, Scratch, Tally, Upcoming,
 };
 use atds_pipeline::Files;
 use bytes::Bytes;
@@ -133,8 +133,8 @@ impl Blocks for Hooked<Box<dyn Blocks>> {
         self.inner.push(at, bytes);
     }
 
-    fn payload(&self, block: &BlockDesc, ranges: Vec<Bytes>) -> Result<Vec<Bytes>, Error> {
-        self.inner.payload(block, ranges)
+    fn payloads(&self) -> Arc<dyn Payloads> {
+        self.inner.payloads()
     }
 }
 

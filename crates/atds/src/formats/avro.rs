@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, Weak};
 
 use atds_format::{
     BlockDesc, Blocks, Decoded, Decoder, Error, ErrorKind, FileInfo, Format, LaidBlocks, Layout,
-    Location, Match, Next, Payload, Pos, PrepareJob, Prepared, Scratch, Tally, Upcoming,
+    ListedBlock, Location, Match, Next, Payload, Payloads, Pos, PrepareJob, Prepared, Scratch,
+    Tally, Upcoming,
 };
 use avro_block::{
     Codec, DecompressError, DecompressJob, Decompressor, Frame, Framer, Header, IndexEntry,
@@ -59,7 +60,7 @@ impl Format for AvroFormat {
         if let (false, Some(size)) = (file.payloads, file.size) {
             // A larger block is an error, which the scan finds.
             let fits = |block: BlockDesc| {
-                laid_entry(&block).is_some_and(|entry| {
+                laid_entry(&(&block).into()).is_some_and(|entry| {
                     entry.count <= limits.max_block_records
                         && entry.payload_len <= limits.max_block_bytes
                 })
@@ -74,7 +75,7 @@ impl Format for AvroFormat {
                 layout,
                 laid: None,
                 sync: None,
-                entries: Vec::new(),
+                has_shortest_heads: true,
                 trailing_bytes: 0,
             }));
         }
@@ -84,6 +85,7 @@ impl Format for AvroFormat {
             opened,
             framer,
             sync: None,
+            has_shortest_heads: true,
             is_ended: false,
         }))
     }
@@ -132,6 +134,7 @@ impl Opened {
             opened: self.clone(),
             framer,
             sync: Some(sync),
+            has_shortest_heads: true,
             is_ended: false,
         }))
     }
@@ -159,6 +162,9 @@ struct FramedBlocks {
     opened: Opened,
     framer: Framer,
     sync: Option<SyncMarker>,
+    /// Whether the heads of all blocks have their numbers in their shortest form. Where a head is longer than it must
+    /// be, its size does not follow from that of its block.
+    has_shortest_heads: bool,
     is_ended: bool,
 }
 
@@ -176,6 +182,10 @@ impl Blocks for FramedBlocks {
                 }
                 Frame::Block(block) => {
                     let is_plain = self.opened.codec.is_null();
+                    let payload_bytes = block.payload.len() as u64;
+                    let laid = IndexEntry::of_shortest_head(block.offset, block.len, block.count);
+                    self.has_shortest_heads &=
+                        laid.is_some_and(|laid| laid.payload_len == payload_bytes);
                     return Ok(Next::Block(BlockDesc {
                         index: block.index,
                         offset: block.offset,
@@ -219,6 +229,10 @@ impl Blocks for FramedBlocks {
         self.framer.skipped_bytes()
     }
 
+    fn has_layout(&self) -> bool {
+        self.has_shortest_heads
+    }
+
     fn at_block(&self, index: u64, offset: u64) -> Option<Box<dyn Blocks>> {
         self.opened.at_block(self.sync?, index, offset)
     }
@@ -237,13 +251,13 @@ struct ListedBlocks {
     layout: Option<Layout>,
     laid: Option<LaidBlocks>,
     sync: Option<SyncMarker>,
-    /// The blocks with their numbers, in which damaged ones count.
-    entries: Vec<(u64, IndexEntry)>,
+    /// As of [`FramedBlocks`].
+    has_shortest_heads: bool,
     trailing_bytes: u64,
 }
 
 /// The entry of a block that an index has.
-fn laid_entry(block: &BlockDesc) -> Option<IndexEntry> {
+fn laid_entry(block: &ListedBlock) -> Option<IndexEntry> {
     IndexEntry::of_shortest_head(block.offset, block.file_bytes, block.records)
 }
 
@@ -256,7 +270,7 @@ impl Blocks for ListedBlocks {
     fn next(&mut self) -> Result<Next, Error> {
         if let Some(laid) = &mut self.laid {
             let block = laid.next().map(|mut block| {
-                let entry = laid_entry(&block).filter(|_| self.opened.codec.is_null());
+                let entry = laid_entry(&(&block).into()).filter(|_| self.opened.codec.is_null());
                 block.payload_offset = entry.as_ref().map(payload_at);
                 block
             });
@@ -288,7 +302,7 @@ impl Blocks for ListedBlocks {
                     },
                     max_prepared: None,
                 };
-                self.entries.push((index, entry));
+                self.has_shortest_heads &= entry.has_shortest_head();
                 Ok(Next::Block(desc))
             }
             Scan::Need(range) => Ok(Next::Need {
@@ -315,32 +329,41 @@ impl Blocks for ListedBlocks {
     }
 
     fn has_layout(&self) -> bool {
-        // Where a head is longer than it must be, its size does not follow from that of its block.
-        let mut entries = self.entries.iter();
-        entries.all(|(_, entry)| entry.has_shortest_head())
+        self.has_shortest_heads
     }
 
     fn at_block(&self, index: u64, offset: u64) -> Option<Box<dyn Blocks>> {
         self.opened.at_block(self.sync?, index, offset)
     }
 
-    fn payload(&self, block: &BlockDesc, ranges: Vec<Bytes>) -> Result<Vec<Bytes>, Error> {
-        let found = self
-            .entries
-            .binary_search_by_key(&block.index, |entry| entry.0);
-        let entry = match found {
-            Ok(at) => Some(self.entries[at].1),
-            Err(_) => laid_entry(block),
-        };
-        let (Some(entry), Some(sync), Some(bytes)) = (entry, self.sync, ranges.first()) else {
-            return Ok(ranges);
-        };
-        let block = entry.frame(bytes.clone(), sync, block.index);
-        Ok(vec![block.map_err(container)?.payload])
+    fn payloads(&self) -> Arc<dyn Payloads> {
+        Arc::new(AvroPayloads { sync: self.sync })
     }
 
     fn trailing_bytes(&self) -> u64 {
         self.trailing_bytes
+    }
+}
+
+/// The payloads of a file's blocks: what is between their heads and the file's sync marker.
+#[derive(Debug)]
+struct AvroPayloads {
+    /// Known as soon as there is a decoder.
+    sync: Option<SyncMarker>,
+}
+
+impl Payloads for AvroPayloads {
+    fn find(&self, block: &ListedBlock, ranges: Vec<Bytes>) -> Result<Vec<Bytes>, Error> {
+        let (Some(sync), [bytes]) = (self.sync, &*ranges) else {
+            return Ok(ranges);
+        };
+        let place = (block.index, block.offset, block.records);
+        let block = avro_block::Block::of_bytes(bytes, sync, place);
+        Ok(vec![block.map_err(container)?.payload])
+    }
+
+    fn payload_bytes(&self, block: &ListedBlock) -> u64 {
+        laid_entry(block).map_or(0, |entry| entry.payload_len)
     }
 }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use atds_btable::{Error as TableError, ErrorKind as TableErrorKind, Frame, Framer, Rows};
 use atds_format::{
     BlockDesc, Blocks, Decoded, Decoder, Error, ErrorKind, FileInfo, Format, LaidBlocks, Layout,
-    Match, Next, Payload, Pos, Prepared, Scratch, Tally, Upcoming,
+    ListedBlock, Match, Next, Payload, Payloads, Pos, Prepared, Scratch, Tally, Upcoming,
 };
 use bytes::Bytes;
 use tensor_batch::RowSlots;
@@ -200,13 +200,29 @@ impl Blocks for TableBlocks {
         }))
     }
 
-    fn payload(&self, block: &BlockDesc, ranges: Vec<Bytes>) -> Result<Vec<Bytes>, Error> {
-        let (Some(plan), [bytes]) = (&self.plan, &*ranges) else {
+    fn payloads(&self) -> Arc<dyn Payloads> {
+        // There is a plan as soon as there is a decoder.
+        let columns = self.plan.as_ref().map_or(0, |plan| plan.columns());
+        Arc::new(TablePayloads { columns })
+    }
+}
+
+/// The payloads of a table with so many columns.
+#[derive(Debug)]
+struct TablePayloads {
+    columns: u32,
+}
+
+impl Payloads for TablePayloads {
+    fn find(&self, block: &ListedBlock, ranges: Vec<Bytes>) -> Result<Vec<Bytes>, Error> {
+        let [bytes] = &*ranges else {
             return Ok(ranges);
         };
-        let mut rows = Rows::new(bytes, plan.columns(), 0, 0);
+        let mut rows = Rows::new(bytes, self.columns, 0, 0);
         if rows.skip_rows(block.records).is_err() || !rows.rest().is_empty() {
-            return Err(Error::format(BTableError::BlockChanged).at(block.offset));
+            let mut error = Error::format(BTableError::BlockChanged).at(block.offset);
+            error.place.block = Some(block.index);
+            return Err(error);
         }
         Ok(ranges)
     }

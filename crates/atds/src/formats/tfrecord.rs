@@ -6,8 +6,8 @@ pub(crate) mod records;
 use std::sync::Arc;
 
 use atds_format::{
-    BlockDesc, Blocks, Decoded, Decoder, Error, ErrorKind, FileInfo, Format, LaidBlocks, Match,
-    Next, Payload, Pos, Prepared, Scratch, Tally, Upcoming,
+    BlockDesc, Blocks, Decoded, Decoder, Error, ErrorKind, FileInfo, Format, LaidBlocks,
+    ListedBlock, Match, Next, Payload, Payloads, Pos, Prepared, Scratch, Tally, Upcoming,
 };
 use atds_tfrecord::{
     DecodeError, DecodeErrorKind, Frame, Framer, FramerOptions, Plan, Scan, Scanned, begins_record,
@@ -164,6 +164,10 @@ impl Blocks for FramedBlocks {
         self.framer.skipped_bytes()
     }
 
+    fn has_layout(&self) -> bool {
+        true
+    }
+
     fn at_block(&self, index: u64, offset: u64) -> Option<Box<dyn Blocks>> {
         self.format.at_block(index, offset)
     }
@@ -259,11 +263,17 @@ impl Blocks for ListedBlocks {
         self.format.at_block(index, offset)
     }
 
-    fn payload(&self, block: &BlockDesc, ranges: Vec<Bytes>) -> Result<Vec<Bytes>, Error> {
+    fn payloads(&self) -> Arc<dyn Payloads> {
+        Arc::new(self.format.clone())
+    }
+}
+
+impl Payloads for TfRecordFormat {
+    fn find(&self, block: &ListedBlock, ranges: Vec<Bytes>) -> Result<Vec<Bytes>, Error> {
         if let Some(bytes) = ranges.first() {
             // Errors count records in their block, so the number of the first record does not matter.
             let place = (block.offset, 0, block.records);
-            let checked = check_block(bytes, place, &self.format.framing);
+            let checked = check_block(bytes, place, &self.framing);
             checked.map_err(|error| framing_error(error, block.index))?;
         }
         Ok(ranges)

@@ -48,6 +48,63 @@ fn blocks_are_looked_for_once() {
     }
 }
 
+#[test]
+fn several_workers_read_the_blocks_that_are_known_and_check_them() {
+    let orders: [Arrange; 2] = [|builder| builder, |builder| builder.shuffle_blocks(true)];
+    for format in FORMATS {
+        for (order, arrange) in orders.into_iter().enumerate() {
+            for threads in [1, 2, 3, 16] {
+                let indexed = Indexed::new(format);
+                let build = |threads| {
+                    let builder = arrange(indexed.plain()).drop_remainder(false).seed(3);
+                    builder.threads(Threads::Fixed(threads)).build().unwrap()
+                };
+                let dataset = build(threads);
+                let expected = [0, 1, 2].map(|epoch| indexed.ids(build(1).epoch(epoch)));
+                let found = [0, 1, 2].map(|epoch| indexed.ids(dataset.epoch(epoch)));
+                let what = format!("{format}, order {order}, {threads} threads");
+                assert_eq!(found, expected, "{what}");
+                // The last byte of a block is that of its sync marker, and the first one that of a length or a count.
+                let blocks = blocks(format, &indexed.files[1]);
+                let (bytes, _) = &blocks[blocks.len() / 2];
+                let at = match format {
+                    FileFormat::Avro => bytes.end - 1,
+                    _ => bytes.start,
+                };
+                indexed.change(1, |all| all[at] ^= 1);
+                let (found, error) = indexed.read(dataset.epoch(1));
+                assert!(expected[1].concat().starts_with(&found.concat()), "{what}");
+                let text = error.unwrap().to_string();
+                let place = format!("block {}", blocks.len() / 2);
+                assert!(text.contains(&place), "{what}: {text}");
+                if threads > 1 && format == FileFormat::Avro {
+                    assert!(text.contains("has changed"), "{what}: {text}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_that_shrinks_while_workers_read_it_is_an_error() {
+    for format in FORMATS {
+        let indexed = Indexed::new(format);
+        let builder = indexed.plain().drop_remainder(false).prefetch(1);
+        let dataset = builder.threads(Threads::Fixed(2)).build().unwrap();
+        let expected = indexed.ids(dataset.epoch(0)).concat();
+        let mut batches = dataset.epoch(1);
+        assert!(batches.next().unwrap().is_ok());
+        for file in &indexed.files {
+            let file = File::options().write(true).open(file).unwrap();
+            file.set_len(file.metadata().unwrap().len() / 2).unwrap();
+        }
+        let (found, error) = indexed.read(batches);
+        assert!(found.concat().len() < expected.len(), "{format}");
+        let text = error.unwrap().to_string();
+        assert!(text.contains("shrank"), "{format}: {text}");
+    }
+}
+
 /// A file of Avro in which the counts of blocks take a byte more than they must.
 fn with_long_heads(bytes: Vec<u8>) -> Vec<u8> {
     let mut framer = Framer::new();

@@ -130,6 +130,7 @@ fn block(bytes: &[u8], prepares: bool) -> Arc<Block> {
         number: 0,
         location: Location::Url("memory:///a".into()),
         decoder: Arc::new(ByteDecoder { prepares }),
+        reads: None,
     });
     let bytes = Bytes::copy_from_slice(bytes);
     let desc = BlockDesc {

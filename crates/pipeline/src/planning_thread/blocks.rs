@@ -6,7 +6,9 @@ use std::mem;
 use std::ops::Range;
 use std::sync::{Arc, Weak};
 
-use atds_format::{Access, Arena, BlockDesc, Blocks, ByteSource, FileInfo, Location, Next};
+use atds_format::{
+    Access, Arena, BlockDesc, Blocks, ByteSource, FileInfo, Location, Next, Payloads,
+};
 use bytes::Bytes;
 use smallvec::smallvec;
 
@@ -17,6 +19,7 @@ use super::reads::{Asked, BlockEnds, Fetched, addresses};
 use crate::block::{Block, BlockPayload, FileContext, Payload};
 use crate::damage::Skipped;
 use crate::error::Stop;
+use crate::file_reads::FileReads;
 use crate::files::BlockCounts;
 use crate::measure::share;
 use crate::memory::Lease;
@@ -37,6 +40,9 @@ pub(super) struct File {
     pub(super) blocks: Box<dyn Blocks>,
     /// Whether the framing reads payloads, too.
     pub(super) has_payloads: bool,
+    /// Finds payloads that are read by their ranges, once there is a decoder.
+    pub(super) payloads: Option<Arc<dyn Payloads>>,
+    payloads_by: PayloadsBy,
     pub(super) context: Option<Arc<FileContext>>,
     /// Reads under way and answers that were not taken, in the order in which they are needed.
     pub(super) reads: VecDeque<Asked>,
@@ -79,6 +85,15 @@ pub(super) struct File {
     pub(super) last_shared: Option<Arc<Block>>,
 }
 
+/// Who reads the payloads of listed blocks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PayloadsBy {
+    /// The planning thread, or a worker for it, before they are planned.
+    PlanningThread,
+    /// The workers that need them. They check that the bytes are those of the blocks, unless decoding does.
+    Workers { checked: bool },
+}
+
 /// A block that was framed, with the decoder that was the file's by then.
 #[derive(Clone)]
 pub(super) struct Framed {
@@ -91,6 +106,20 @@ pub(super) struct Framed {
 }
 
 impl Framed {
+    /// Whether the workers that need the payload read it, from all bytes of the block. One without records is checked
+    /// where it is planned.
+    pub(super) fn is_read_by_workers(&self) -> bool {
+        let (offset, file_bytes) = (self.desc.offset, self.desc.file_bytes);
+        let all = offset..offset.saturating_add(file_bytes);
+        let is_whole = match &self.desc.payload {
+            atds_format::Payload::Ranges { key: None, ranges } => {
+                matches!(&**ranges, [range] if *range == all)
+            }
+            _ => false,
+        };
+        is_whole && self.context.reads.is_some() && self.desc.records > 0
+    }
+
     /// Bytes of the places of its members, if these are so few that their bytes alone are copied.
     pub(super) fn run_bytes(&self) -> Option<u64> {
         match self.context.decoder.seeks_by_lengths() {
@@ -123,27 +152,40 @@ impl PlanningThread {
         // All records of a block are decoded, which finds whether it is the one that is known.
         let reads_all = payloads && options.split.is_none();
         // Damage that is left out is found where blocks are looked for.
-        let can_know =
-            !options.skip_damage && (!payloads || reads_all && format.frames_by_layout());
+        let can_know = |by_workers| {
+            let spares_work = format.frames_by_layout() || by_workers;
+            !options.skip_damage && (!payloads || reads_all && spares_work)
+        };
+        let may_read = self.workers_may_read();
         // Before the file is opened: if it changes then, what is found is not remembered, nor used.
-        let version = can_know.then(|| self.files.version(number)).flatten();
+        let version = can_know(may_read).then(|| self.files.version(number));
+        let version = version.flatten();
         let source = self.files.source(number).map_err(failed)?;
         let mapped = self.files.mapped_bytes();
         self.flow.counters.note(|stats| {
             stats.mapped_peak = stats.mapped_peak.max(mapped);
         });
         let size = source.size().map_err(failed)?;
-        let payloads = payloads || size.is_none();
+        // A file that answers at once has nothing to read, and one that answers later is asked in time.
+        let by_workers = may_read && size.is_some() && source.access() == Access::Blocking;
+        let payloads_by = match by_workers {
+            true => PayloadsBy::Workers {
+                checked: !(payloads && format.frames_by_layout()),
+            },
+            false => PayloadsBy::PlanningThread,
+        };
         // Of the file that was opened, if it is still there.
         let known = || {
             let layout = self.known_blocks().layout(number, version?)?;
             (self.files.version(number) == version).then_some(layout)
         };
-        let can_know = can_know && size.is_some();
+        let can_know = can_know(by_workers) && size.is_some();
         let layout = match can_know {
             true => self.files.layout(number).or_else(known),
             false => None,
         };
+        let is_listed = by_workers && layout.is_some();
+        let payloads = size.is_none() || payloads && !is_listed;
         let info = FileInfo {
             location: &location,
             size,
@@ -157,6 +199,7 @@ impl PlanningThread {
         let none = Lease::none(&self.flow.memory);
         let mut file = File::new((number, location), (source, size), blocks, none);
         file.has_payloads = payloads;
+        file.payloads_by = payloads_by;
         file.counts = Some(BlockCounts::default());
         if can_know && layout.is_none() {
             let most_bytes = self.flow.memory.limit() / KEPT_SHARE;
@@ -234,10 +277,21 @@ impl PlanningThread {
                     return Ok(None);
                 }
                 Next::Decoder(decoder) => {
+                    let payloads = file.blocks.payloads();
+                    let reads = match file.payloads_by {
+                        PayloadsBy::PlanningThread => None,
+                        PayloadsBy::Workers { checked } => Some(FileReads {
+                            source: file.source.clone(),
+                            pool: self.pool.clone(),
+                            payloads: checked.then(|| payloads.clone()),
+                        }),
+                    };
+                    file.payloads = Some(payloads);
                     file.context = Some(Arc::new(FileContext {
                         number: file.number,
                         location: file.location.clone(),
                         decoder,
+                        reads,
                     }));
                     if mem::take(&mut file.stops_at_decoder) {
                         return Ok(None);
@@ -259,6 +313,15 @@ impl PlanningThread {
                 return Err(Stop::Cancelled);
             }
         }
+    }
+
+    /// Whether workers read the payloads that they need, where it is known where these are. In a shuffled window payloads
+    /// wait, so they are read ahead. With one worker, the planning thread reads meanwhile.
+    fn workers_may_read(&self) -> bool {
+        let options = &self.flow.options;
+        let all_whole = options.split.is_none() && !options.skip_damage;
+        let in_order = !options.is_shuffled() && !options.shuffle_runs && !self.are_in_turns();
+        options.threads > 1 && all_whole && in_order
     }
 
     /// What iterations have found of the blocks of files.
@@ -482,6 +545,8 @@ impl File {
             size,
             blocks,
             has_payloads: true,
+            payloads: None,
+            payloads_by: PayloadsBy::PlanningThread,
             context: None,
             reads: VecDeque::new(),
             ends: None,

@@ -54,6 +54,16 @@ impl PlanningThread {
             }
             atds_format::Payload::Ranges { key, ranges } => (*key, ranges.clone()),
         };
+        if framed.is_read_by_workers()
+            && let Some(payloads) = &file.payloads
+        {
+            let bytes = payloads.payload_bytes(&(&framed.desc).into());
+            self.finish_awaited(file)?;
+            let payload = BlockPayload::Own(Payload::unread(bytes));
+            let pushed = self.push(file, &framed, payload, wanted);
+            return pushed
+                .map_err(|stop| stop.in_block(framed.desc.index, Some(framed.desc.offset)));
+        }
         let most = match file.access {
             Access::Deferred => READS_UNDER_WAY,
             _ => 1,
@@ -129,8 +139,11 @@ impl PlanningThread {
             lease.merge(more);
             parts.push(part);
         }
-        let parts = file.blocks.payload(&first.framed.desc, parts);
-        let parts = parts.map_err(|error| Error::of_format(error, &file.location))?;
+        let found = match &file.payloads {
+            Some(payloads) => payloads.find(&(&first.framed.desc).into(), parts),
+            None => Ok(parts),
+        };
+        let parts = found.map_err(|error| Error::of_format(error, &file.location))?;
         let is_shared = first.key.is_some() || self.are_in_turns();
         let payload = Payload::new(parts.into(), is_shared, Some(lease));
         let Some(key) = first.key else {
