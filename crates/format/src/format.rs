@@ -19,7 +19,8 @@ pub trait Format: Send + Sync + fmt::Debug {
     fn open(&self, file: &FileInfo<'_>) -> Result<Box<dyn Blocks>, Error>;
 
     /// Whether a [`Layout`] spares the framing work where all payloads are read in file order, too. If the payload of
-    /// a block is not the block's, decoding its records or [`Decoder::finish`](crate::Decoder::finish) has to find it.
+    /// a block is not the block's, decoding its records or [`Decoder::finish`](crate::Decoder::finish) has to find it:
+    /// [`Payloads::find`](crate::Payloads::find) is not called then, and all bytes of a block have to be its payload.
     fn frames_by_layout(&self) -> bool {
         false
     }
@@ -45,10 +46,10 @@ pub struct FileInfo<'a> {
     /// The size in bytes, if it is known before the file is read.
     pub size: Option<u64>,
     /// Whether the payloads of all blocks are read in file order. If not, the pipeline first asks
-    /// for a list of the blocks, and then for some of their payloads.
+    /// for a list of the blocks, and reads payloads by it: some of them, or all where `layout` makes the list.
     pub payloads: bool,
     /// Where the blocks are, if that is known, and `payloads` is false or [`Format::frames_by_layout`] is true. A
-    /// format may list them by it instead of finding them, if it checks in [`Payloads::find`](crate::Payloads::find) that a payload is the
-    /// block's.
+    /// format may list them by it instead of finding them, if it checks in
+    /// [`Payloads::find`](crate::Payloads::find) that a payload is the block's.
     pub layout: Option<&'a Layout>,
 }

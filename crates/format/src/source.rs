@@ -39,7 +39,7 @@ pub trait ByteSource: Send + Sync + fmt::Debug {
 
     /// Reads bytes from `offset` on into `buffer` before it returns. Returns their number, 0 at the end of the file,
     /// or `None` if the source answers only [`read`](Self::read), which is the default. The pipeline calls it for
-    /// short ranges, for which a completion would take longer than the read, and where a worker needs the bytes.
+    /// short ranges: a completion and a buffer of the pool would take longer than the read.
     ///
     /// # Errors
     /// The file cannot be read, or has become shorter.

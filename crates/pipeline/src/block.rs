@@ -1,11 +1,10 @@
 //! A block on its way through the pipeline: its payload, and the positions of records in it.
 
-use std::io;
 use std::ops::{Deref, Range};
 use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
 use std::sync::{self, Arc, PoisonError};
 
-use atds_format::{BlockDesc, Decoder, ListedBlock, Location, Place, Pos, Prepared};
+use atds_format::{BlockDesc, Decoder, Location, Payloads, Place, Pos, Prepared};
 use bytes::Bytes;
 use smallvec::{SmallVec, smallvec};
 
@@ -29,6 +28,8 @@ pub(crate) struct FileContext {
     pub(crate) number: usize,
     pub(crate) location: Location,
     pub(crate) decoder: Arc<dyn Decoder>,
+    /// Finds payloads that are read by their ranges.
+    pub(crate) payloads: Arc<dyn Payloads>,
     /// For payloads that workers read.
     pub(crate) reads: Option<FileReads>,
 }
@@ -244,35 +245,6 @@ impl Block {
     /// What the payload is read with, if nobody has read it.
     pub(crate) fn unread(&self) -> Option<&FileReads> {
         self.file.reads.as_ref().filter(|_| self.payload.is_unread)
-    }
-
-    /// Whether `next` is read together with this block, which it follows.
-    pub(crate) fn is_read_with(&self, next: &Block) -> bool {
-        self.unread().is_some()
-            && next.unread().is_some()
-            && Arc::ptr_eq(&self.file, &next.file)
-            && self.range().end == next.offset
-    }
-
-    /// The payload, in the bytes of the block.
-    pub(crate) fn find_payload(&self, reads: &FileReads, bytes: Bytes) -> Result<Parts, Error> {
-        let Some(payloads) = &reads.payloads else {
-            return Ok(smallvec![bytes]);
-        };
-        let listed = ListedBlock {
-            index: self.index,
-            offset: self.offset,
-            file_bytes: self.file_bytes,
-            records: self.records,
-        };
-        let found = payloads.find(&listed, vec![bytes]);
-        found.map(Parts::from).map_err(|error| self.error(error))
-    }
-
-    /// The error of a read of the block.
-    #[cold]
-    pub(crate) fn io_error(&self, error: io::Error) -> Error {
-        self.locate(Error::io(error, &self.file.location))
     }
 
     /// The nearest known position at or before `record`. If none is near, the caller skips more records: a

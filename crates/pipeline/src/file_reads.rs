@@ -5,8 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
-use atds_format::{Arena, ByteSource, Completion, Payloads};
-use bytes::{Bytes, BytesMut};
+use atds_format::{Arena, ByteSource, Completion, ListedBlock};
+use bytes::Bytes;
+use smallvec::smallvec;
 
 use crate::block::{Block, Parts};
 use crate::flow::Denied;
@@ -18,13 +19,60 @@ use crate::worker::Worker;
 use crate::{Error, delays};
 
 /// What workers read the payloads of a file with.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct FileReads {
     pub(crate) source: Arc<dyn ByteSource>,
     pub(crate) pool: Arc<ReadPool>,
-    /// Finds the payloads in the bytes of blocks; `None` if these are the payloads, and decoding finds whether
-    /// they are those of the blocks.
-    pub(crate) payloads: Option<Arc<dyn Payloads>>,
+    /// Whether the bytes of blocks are checked. If not, they are the payloads, and decoding finds whether they are those of
+    /// the blocks.
+    pub(crate) checks: bool,
+    /// As many as there are say how many files are open.
+    pub(crate) _open: Arc<()>,
+}
+
+impl Block {
+    /// The number of `blocks` that are read together with this one: those at their front that follow it in the file, in
+    /// `most` bytes at most.
+    pub(crate) fn count_read_with<'b>(
+        &self,
+        blocks: impl Iterator<Item = &'b Block>,
+        most: u64,
+    ) -> usize {
+        if self.unread().is_none() {
+            return 0;
+        }
+        let mut end = self.range().end;
+        let follows = |next: &&Block| {
+            let is_next = next.unread().is_some()
+                && Arc::ptr_eq(&self.file, &next.file)
+                && next.range().start == end
+                && next.range().end - self.range().start <= most;
+            end += if is_next { next.file_bytes } else { 0 };
+            is_next
+        };
+        blocks.take_while(follows).count()
+    }
+
+    /// The payload, in the bytes of the block.
+    pub(crate) fn find_payload(&self, reads: &FileReads, bytes: Bytes) -> Result<Parts, Error> {
+        if !reads.checks {
+            return Ok(smallvec![bytes]);
+        }
+        let listed = ListedBlock {
+            index: self.index,
+            offset: self.range().start,
+            file_bytes: self.file_bytes,
+            records: self.records,
+        };
+        let found = self.file.payloads.find(&listed, vec![bytes]);
+        found.map(Parts::from).map_err(|error| self.error(error))
+    }
+
+    /// The error of a read of the block.
+    #[cold]
+    pub(crate) fn io_error(&self, error: io::Error) -> Error {
+        self.locate(Error::io(error, &self.file.location))
+    }
 }
 
 impl Worker {
@@ -36,12 +84,17 @@ impl Worker {
         is_alone: bool,
     ) -> Result<Result<Vec<Parts>, Error>, Denied> {
         let mut all = Vec::with_capacity(blocks.len());
-        for run in blocks.chunk_by(|one, next| one.is_read_with(next)) {
-            let (first, last) = (run[0], run[run.len() - 1]);
+        let mut left = blocks;
+        while let Some(first) = left.first() {
+            let next = left[1..].iter().copied();
+            let count = 1 + first.count_read_with(next, self.flow.options.read_size as u64);
+            let (run, others) = left.split_at(count);
+            left = others;
             let Some(reads) = first.unread() else {
                 all.push(first.payload.parts());
                 continue;
             };
+            let last = run[count - 1];
             let start = Instant::now();
             let range = first.range().start..last.range().end;
             let bytes = self.read(reads, range.clone(), is_alone);
@@ -77,16 +130,17 @@ impl Worker {
         // A source may answer a part.
         let mut lease = Lease::none(&self.flow.memory);
         self.flow.grow(&mut lease, len as u64, is_alone)?;
-        let (mut all, mut some) = (BytesMut::with_capacity(len), first);
+        let (mut all, mut filled, mut some) = (reads.pool.take(len, lease), 0, first);
         while !some.is_empty() {
-            all.extend_from_slice(&some);
-            let at = range.start + all.len() as u64;
-            if at >= range.end {
-                let bytes = all.freeze();
-                return Ok(Ok(reads.pool.copy(&bytes, lease)));
+            let some_len = some.len().min(len - filled);
+            all.space(len)[filled..filled + some_len].copy_from_slice(&some[..some_len]);
+            filled += some_len;
+            if filled == len {
+                return Ok(Ok(all.freeze(len)));
             }
             drop(some);
-            some = match self.read_some(reads, at..range.end, is_alone)? {
+            let rest = range.start + filled as u64..range.end;
+            some = match self.read_some(reads, rest, is_alone)? {
                 Ok(bytes) => bytes,
                 Err(error) => return Ok(Err(error)),
             };
@@ -111,8 +165,7 @@ impl Worker {
             false => Arena::rounded(len),
         };
         let mut lease = Lease::none(&self.flow.memory);
-        let grown = self.flow.grow(&mut lease, len as u64, is_alone);
-        grown.inspect_err(|_| self.missing = Some(len as u64))?;
+        self.flow.grow(&mut lease, len as u64, is_alone)?;
         let (sender, answer) = sync_channel(1);
         let done = Completion::new(move |bytes| {
             let _ = sender.send(bytes);

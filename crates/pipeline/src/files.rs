@@ -38,7 +38,7 @@ pub trait Files: Send + Sync + fmt::Debug {
     }
 
     /// Where the blocks of file `file` are, if that is known of the file as it is now. Asked for where damage is an
-    /// error, and not all payloads are read in file order or the format frames by it.
+    /// error, unless all payloads are read in file order by one thread, of a format that does not frame by it.
     fn layout(&self, _file: usize) -> Option<Layout> {
         None
     }

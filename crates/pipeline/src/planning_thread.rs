@@ -70,6 +70,8 @@ pub(crate) struct PlanningThread {
     /// The runs of all files, if they are shuffled, and those that are read ahead.
     pub(crate) runs: Option<Arc<RunList>>,
     pub(crate) ahead: RunsAhead,
+    /// As many as there are, but for this one, say how many files are open for workers.
+    worker_files: Arc<()>,
 }
 
 impl PlanningThread {
@@ -97,6 +99,7 @@ impl PlanningThread {
             in_turns: None,
             runs: None,
             ahead: RunsAhead::default(),
+            worker_files: Arc::default(),
             flow,
         }
     }
@@ -513,9 +516,7 @@ impl PlanningThread {
         let has_empty = context.decoder.most_records(0) > 0;
         if self.flow.options.skip_damage {
             // It was checked as it was framed.
-        } else if has_empty
-            || block.payload.is_unread
-            || rows.saturating_mul(self.flow.builders.fixed_row_bytes) > MUCH_MEMORY
+        } else if has_empty || rows.saturating_mul(self.flow.builders.fixed_row_bytes) > MUCH_MEMORY
         {
             block.check_count()?;
         }
@@ -533,13 +534,15 @@ impl PlanningThread {
             }
             return Ok(());
         }
-        if !block.file.decoder.prepares() && !block.payload.is_unread {
+        if !block.file.decoder.prepares() {
             let bytes = block.payload.bytes;
             self.flow.counters.add_prepared(bytes, block.records);
             if framed.run_bytes().is_some() {
                 self.copy_members(file, &mut block)?;
             }
-            block.payload.take_as_it_is();
+            if !block.payload.is_unread {
+                block.payload.take_as_it_is();
+            }
         }
         if block.payload.enters_window() {
             let bytes = block.payload.window_bytes();

@@ -29,6 +29,18 @@ pub(crate) struct PreparedBlock {
     pub(crate) working: u64,
 }
 
+impl PreparedBlock {
+    /// A block of a format that prepares nothing: its payload has one part, which counts by its buffer.
+    fn as_it_is(parts: Parts) -> Self {
+        let bytes = parts.into_iter().next().unwrap_or_default();
+        PreparedBlock {
+            result: Ok((Prepared::of_bytes(bytes), Tally::default())),
+            bytes: 0,
+            working: 0,
+        }
+    }
+}
+
 impl Worker {
     /// The prepared payload of a block that other ops read, too.
     pub(crate) fn prepared_for_all<'b>(
@@ -82,7 +94,9 @@ impl Worker {
             return Ok(());
         }
         let mut account = Account::of_shared(&self.flow, is_alone);
-        let done = self.prepare(blocks, &mut account).map(|all| {
+        let done = self.prepare(blocks, &mut account);
+        let done = done.and_then(|all| keep_for_all(blocks, all, &mut account));
+        let done = done.map(|all| {
             for (block, prepared) in blocks.iter().zip(all) {
                 let lease = account.split(prepared.bytes);
                 let early = if is_alone { 0 } else { prepared.bytes };
@@ -117,27 +131,18 @@ impl Worker {
             };
             let later = later.filter(is_next);
             let later = later.take_while(|other| Arc::ptr_eq(&other.block.file.decoder, decoder));
-            let group = std::iter::once(read).chain(later);
+            let later = later.map(|read| &*read.block);
+            let read_size = self.flow.options.read_size as u64;
             let most = match account.is_alone {
                 true => 1,
-                // They are read together.
-                false if !read.prepares => self.blocks_of_read(read, reads),
+                false if !read.prepares => 1 + read.block.count_read_with(later.clone(), read_size),
                 false => decoder.group(),
             };
-            let blocks: Vec<&Block> = group.take(most).map(|read| &*read.block).collect();
+            let group = std::iter::once(&*read.block).chain(later);
+            let blocks: Vec<&Block> = group.take(most).collect();
             reads.prepared.extend(self.prepare(&blocks, account)?);
         }
         reads.prepared.pop_front().ok_or(Denied::Cancelled)
-    }
-
-    /// The number of blocks from that of `read` on that are read at once.
-    fn blocks_of_read(&self, read: &BlockRead, reads: &PlanCursor<'_>) -> usize {
-        let (file, first) = (&read.block.file, read.block.range().start);
-        let end = first.saturating_add(self.flow.options.read_size as u64);
-        let is_next = |read: &&BlockRead| {
-            Arc::ptr_eq(&read.block.file, file) && read.block.range().end <= end
-        };
-        1 + reads.later().iter().take_while(is_next).count()
     }
 
     /// Prepares blocks of one decoder, of which there is one at least.
@@ -151,7 +156,7 @@ impl Worker {
             Ok(Ok(parts)) if blocks[0].file.decoder.prepares() => {
                 self.prepare_parts(blocks, &parts, account)
             }
-            Ok(Ok(parts)) => Ok(self.as_they_are(blocks, parts)),
+            Ok(Ok(parts)) => Ok(parts.into_iter().map(PreparedBlock::as_it_is).collect()),
             Ok(Err(error)) if blocks.len() == 1 => Ok(vec![PreparedBlock {
                 result: Err(error),
                 bytes: 0,
@@ -169,21 +174,6 @@ impl Worker {
             account.give(account.used() - used);
         }
         done
-    }
-
-    /// Blocks of a format that prepares nothing: their payloads have one part, which counts by its buffer.
-    fn as_they_are(&self, blocks: &[&Block], parts: Vec<Parts>) -> Vec<PreparedBlock> {
-        let each = blocks.iter().zip(parts).map(|(block, parts)| {
-            let bytes = parts.into_iter().next().unwrap_or_default();
-            let counters = &self.flow.counters;
-            counters.add_prepared(bytes.len() as u64, block.records);
-            PreparedBlock {
-                result: Ok((Prepared::of_bytes(bytes), Tally::default())),
-                bytes: 0,
-                working: 0,
-            }
-        });
-        each.collect()
     }
 
     fn prepare_parts(
@@ -314,6 +304,26 @@ impl Worker {
         });
         estimate.min(self.flow.options.max_block_bytes as u64)
     }
+}
+
+/// Copies payloads that were read and are decoded as they are: what other ops read, too, counts as made early, and a buffer
+/// that is read to is free again.
+fn keep_for_all(
+    blocks: &[&Block],
+    mut all: Vec<PreparedBlock>,
+    account: &mut Account,
+) -> Result<Vec<PreparedBlock>, Denied> {
+    for (block, prepared) in blocks.iter().zip(&mut all) {
+        let Ok((payload, _)) = &mut prepared.result else {
+            continue;
+        };
+        if let (true, Some(bytes)) = (block.payload.is_unread, payload.as_bytes()) {
+            prepared.bytes = bytes.len() as u64;
+            account.take(prepared.bytes)?;
+            *payload = Prepared::of_bytes(Bytes::copy_from_slice(bytes));
+        }
+    }
+    Ok(all)
 }
 
 fn as_limit(bytes: u64) -> usize {

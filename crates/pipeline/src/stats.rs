@@ -191,7 +191,8 @@ impl Counters {
     pub(crate) fn add_prepared(&self, bytes: u64, records: u64) {
         self.note(|stats| {
             stats.decompressed_bytes += bytes;
-            stats.prepared_records += records;
+            // Only false counts have a sum that does not fit.
+            stats.prepared_records = stats.prepared_records.saturating_add(records);
         });
     }
 

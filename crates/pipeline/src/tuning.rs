@@ -64,7 +64,7 @@ pub(crate) const READS_UNDER_WAY: usize = 32;
 pub(crate) const FEW_BYTES: usize = 64;
 
 /// Files that are kept open where runs of blocks of all files are shuffled: with more files, most runs open
-/// theirs again, and read its header.
+/// theirs again, and read its header. As many are open for workers that read blocks themselves.
 pub(crate) const OPEN_FILES: usize = 64;
 
 /// Positions that a block's prepare finds at most: 16 KB.

@@ -413,16 +413,20 @@ impl Worker {
                 break;
             }
             before += read.records;
-            if read.is_only() || !read.prepares {
+            if read.is_only() || !(read.prepares || read.block.payload.is_unread) {
                 continue;
             }
             let size = read.block.payload.size();
+            if read.begins && size.early.load(Relaxed) > 0 {
+                need.early_payloads.push(size.clone());
+            }
+            if !read.prepares {
+                // It stays in the window as it is.
+                continue;
+            }
             if read.begins {
                 need.begun += size.bytes.load(Relaxed);
                 preparing = preparing.max(size.working.load(Relaxed));
-                if size.early.load(Relaxed) > 0 {
-                    need.early_payloads.push(size.clone());
-                }
             }
             if read.ends {
                 need.ended += size.bytes.load(Relaxed);

@@ -363,7 +363,7 @@ impl Payloads for AvroPayloads {
     }
 
     fn payload_bytes(&self, block: &ListedBlock) -> u64 {
-        laid_entry(block).map_or(0, |entry| entry.payload_len)
+        laid_entry(block).map_or(block.file_bytes, |entry| entry.payload_len)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::time::SystemTime;
 
-use atds::{Codec, FileFormat, SplitBy, Threads};
+use atds::{Codec, DType, Dataset, DatasetBuilder, Feature, FileFormat, SplitBy, Threads};
 use avro_block::{Frame, Framer};
 
 use crate::common::rows_file;
@@ -48,6 +48,15 @@ fn blocks_are_looked_for_once() {
     }
 }
 
+/// Reads smaller than a file, and larger than a block.
+fn read_in_parts(indexed: &Indexed, format: FileFormat) -> DatasetBuilder {
+    let builder = indexed.plain().drop_remainder(false);
+    match format {
+        FileFormat::Avro => builder.reader_buffer_size(4 << 10),
+        _ => builder,
+    }
+}
+
 #[test]
 fn several_workers_read_the_blocks_that_are_known_and_check_them() {
     let orders: [Arrange; 2] = [|builder| builder, |builder| builder.shuffle_blocks(true)];
@@ -56,7 +65,7 @@ fn several_workers_read_the_blocks_that_are_known_and_check_them() {
             for threads in [1, 2, 3, 16] {
                 let indexed = Indexed::new(format);
                 let build = |threads| {
-                    let builder = arrange(indexed.plain()).drop_remainder(false).seed(3);
+                    let builder = arrange(read_in_parts(&indexed, format)).seed(3);
                     builder.threads(Threads::Fixed(threads)).build().unwrap()
                 };
                 let dataset = build(threads);
@@ -89,7 +98,7 @@ fn several_workers_read_the_blocks_that_are_known_and_check_them() {
 fn a_file_that_shrinks_while_workers_read_it_is_an_error() {
     for format in FORMATS {
         let indexed = Indexed::new(format);
-        let builder = indexed.plain().drop_remainder(false).prefetch(1);
+        let builder = read_in_parts(&indexed, format).prefetch(1);
         let dataset = builder.threads(Threads::Fixed(2)).build().unwrap();
         let expected = indexed.ids(dataset.epoch(0)).concat();
         let mut batches = dataset.epoch(1);
@@ -102,6 +111,36 @@ fn a_file_that_shrinks_while_workers_read_it_is_an_error() {
         assert!(found.concat().len() < expected.len(), "{format}");
         let text = error.unwrap().to_string();
         assert!(text.contains("shrank"), "{format}: {text}");
+    }
+}
+
+/// A batch of rows of many files is planned before the first of them is decoded.
+#[cfg(target_os = "linux")]
+#[test]
+fn few_files_are_open_for_workers() {
+    const FILES: i64 = 300;
+    let folder = tempfile::tempdir().unwrap();
+    for file in 0..FILES {
+        let rows = rows_file(40 * file..40 * (file + 1), 5, Codec::Null);
+        fs::write(folder.path().join(format!("{file:03}.avro")), rows).unwrap();
+    }
+    let open = || {
+        let all = fs::read_dir("/proc/self/fd").unwrap();
+        let all = all.filter_map(|file| fs::read_link(file.ok()?.path()).ok());
+        all.filter(|path| path.starts_with(folder.path())).count()
+    };
+    let builder = Dataset::builder(folder.path(), 6_000).reader_buffer_size(1_024);
+    let builder = builder.features([Feature::dense("id", &[], DType::Int64)]);
+    let dataset = builder.threads(Threads::Fixed(3)).build().unwrap();
+    for epoch in 0..3 {
+        let (mut most, mut records) = (0, 0_usize);
+        for batch in dataset.epoch(epoch) {
+            records += batch.unwrap().rows();
+            most = most.max(open());
+        }
+        assert_eq!(records as i64, 40 * FILES);
+        assert!(most <= 64 + 8, "{most} in epoch {epoch}");
+        assert_eq!(open(), 0);
     }
 }
 

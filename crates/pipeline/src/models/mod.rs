@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use atds_format::{
-    BlockDesc, Decoded, Decoder, Error, ErrorKind, Location, Payload, Pos, PrepareJob, Prepared,
-    Scratch, Tally, Upcoming,
+    BlockDesc, Decoded, Decoder, Error, ErrorKind, Location, Payload, Payloads, Pos, PrepareJob,
+    Prepared, Scratch, Tally, Upcoming,
 };
 use bytes::Bytes;
 use tensor_batch::{
@@ -116,6 +116,8 @@ impl Decoder for ByteDecoder {
     }
 }
 
+impl Payloads for ByteDecoder {}
+
 /// The position of a record of [`ByteDecoder`].
 fn at(record: u64) -> Pos {
     Pos {
@@ -130,6 +132,7 @@ fn block(bytes: &[u8], prepares: bool) -> Arc<Block> {
         number: 0,
         location: Location::Url("memory:///a".into()),
         decoder: Arc::new(ByteDecoder { prepares }),
+        payloads: Arc::new(ByteDecoder { prepares }),
         reads: None,
     });
     let bytes = Bytes::copy_from_slice(bytes);

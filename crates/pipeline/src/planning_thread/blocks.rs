@@ -6,9 +6,7 @@ use std::mem;
 use std::ops::Range;
 use std::sync::{Arc, Weak};
 
-use atds_format::{
-    Access, Arena, BlockDesc, Blocks, ByteSource, FileInfo, Location, Next, Payloads,
-};
+use atds_format::{Access, Arena, BlockDesc, Blocks, ByteSource, FileInfo, Layout, Location, Next};
 use bytes::Bytes;
 use smallvec::smallvec;
 
@@ -40,9 +38,8 @@ pub(super) struct File {
     pub(super) blocks: Box<dyn Blocks>,
     /// Whether the framing reads payloads, too.
     pub(super) has_payloads: bool,
-    /// Finds payloads that are read by their ranges, once there is a decoder.
-    pub(super) payloads: Option<Arc<dyn Payloads>>,
-    payloads_by: PayloadsBy,
+    /// What workers read payloads of listed blocks with, if they do.
+    worker_reads: Option<FileReads>,
     pub(super) context: Option<Arc<FileContext>>,
     /// Reads under way and answers that were not taken, in the order in which they are needed.
     pub(super) reads: VecDeque<Asked>,
@@ -85,15 +82,6 @@ pub(super) struct File {
     pub(super) last_shared: Option<Arc<Block>>,
 }
 
-/// Who reads the payloads of listed blocks.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum PayloadsBy {
-    /// The planning thread, or a worker for it, before they are planned.
-    PlanningThread,
-    /// The workers that need them. They check that the bytes are those of the blocks, unless decoding does.
-    Workers { checked: bool },
-}
-
 /// A block that was framed, with the decoder that was the file's by then.
 #[derive(Clone)]
 pub(super) struct Framed {
@@ -106,20 +94,6 @@ pub(super) struct Framed {
 }
 
 impl Framed {
-    /// Whether the workers that need the payload read it, from all bytes of the block. One without records is checked
-    /// where it is planned.
-    pub(super) fn is_read_by_workers(&self) -> bool {
-        let (offset, file_bytes) = (self.desc.offset, self.desc.file_bytes);
-        let all = offset..offset.saturating_add(file_bytes);
-        let is_whole = match &self.desc.payload {
-            atds_format::Payload::Ranges { key: None, ranges } => {
-                matches!(&**ranges, [range] if *range == all)
-            }
-            _ => false,
-        };
-        is_whole && self.context.reads.is_some() && self.desc.records > 0
-    }
-
     /// Bytes of the places of its members, if these are so few that their bytes alone are copied.
     pub(super) fn run_bytes(&self) -> Option<u64> {
         match self.context.decoder.seeks_by_lengths() {
@@ -166,25 +140,25 @@ impl PlanningThread {
             stats.mapped_peak = stats.mapped_peak.max(mapped);
         });
         let size = source.size().map_err(failed)?;
-        // A file that answers at once has nothing to read, and one that answers later is asked in time.
-        let by_workers = may_read && size.is_some() && source.access() == Access::Blocking;
-        let payloads_by = match by_workers {
-            true => PayloadsBy::Workers {
-                checked: !(payloads && format.frames_by_layout()),
-            },
-            false => PayloadsBy::PlanningThread,
+        let reads = match may_read {
+            true => self.worker_reads(&source, size, !(payloads && format.frames_by_layout())),
+            false => None,
         };
         // Of the file that was opened, if it is still there.
         let known = || {
             let layout = self.known_blocks().layout(number, version?)?;
             (self.files.version(number) == version).then_some(layout)
         };
-        let can_know = can_know(by_workers) && size.is_some();
+        let can_know = can_know(reads.is_some()) && size.is_some();
         let layout = match can_know {
             true => self.files.layout(number).or_else(known),
             false => None,
         };
-        let is_listed = by_workers && layout.is_some();
+        let has_small_blocks = |layout: &Layout| {
+            let mut sizes = layout.sizes().iter();
+            sizes.all(|&size| size <= self.read_size)
+        };
+        let is_listed = reads.is_some() && layout.as_ref().is_some_and(has_small_blocks);
         let payloads = size.is_none() || payloads && !is_listed;
         let info = FileInfo {
             location: &location,
@@ -199,7 +173,7 @@ impl PlanningThread {
         let none = Lease::none(&self.flow.memory);
         let mut file = File::new((number, location), (source, size), blocks, none);
         file.has_payloads = payloads;
-        file.payloads_by = payloads_by;
+        file.worker_reads = reads.filter(|_| !payloads);
         file.counts = Some(BlockCounts::default());
         if can_know && layout.is_none() {
             let most_bytes = self.flow.memory.limit() / KEPT_SHARE;
@@ -277,21 +251,12 @@ impl PlanningThread {
                     return Ok(None);
                 }
                 Next::Decoder(decoder) => {
-                    let payloads = file.blocks.payloads();
-                    let reads = match file.payloads_by {
-                        PayloadsBy::PlanningThread => None,
-                        PayloadsBy::Workers { checked } => Some(FileReads {
-                            source: file.source.clone(),
-                            pool: self.pool.clone(),
-                            payloads: checked.then(|| payloads.clone()),
-                        }),
-                    };
-                    file.payloads = Some(payloads);
                     file.context = Some(Arc::new(FileContext {
                         number: file.number,
                         location: file.location.clone(),
                         decoder,
-                        reads,
+                        payloads: file.blocks.payloads(),
+                        reads: file.worker_reads.clone(),
                     }));
                     if mem::take(&mut file.stops_at_decoder) {
                         return Ok(None);
@@ -313,15 +278,6 @@ impl PlanningThread {
                 return Err(Stop::Cancelled);
             }
         }
-    }
-
-    /// Whether workers read the payloads that they need, where it is known where these are. In a shuffled window payloads
-    /// wait, so they are read ahead. With one worker, the planning thread reads meanwhile.
-    fn workers_may_read(&self) -> bool {
-        let options = &self.flow.options;
-        let all_whole = options.split.is_none() && !options.skip_damage;
-        let in_order = !options.is_shuffled() && !options.shuffle_runs && !self.are_in_turns();
-        options.threads > 1 && all_whole && in_order
     }
 
     /// What iterations have found of the blocks of files.
@@ -545,8 +501,7 @@ impl File {
             size,
             blocks,
             has_payloads: true,
-            payloads: None,
-            payloads_by: PayloadsBy::PlanningThread,
+            worker_reads: None,
             context: None,
             reads: VecDeque::new(),
             ends: None,

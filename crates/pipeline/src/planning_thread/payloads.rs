@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use atds_format::Access;
+use atds_format::{Access, BlockDesc, ByteSource};
 
 use super::PlanningThread;
 use super::blocks::{File, Framed};
@@ -11,9 +11,10 @@ use super::reads::Turn;
 use crate::Error;
 use crate::block::{Block, BlockPayload, Payload};
 use crate::error::Stop;
+use crate::file_reads::FileReads;
 use crate::memory::Lease;
 use crate::replay::Wanted;
-use crate::tuning::READS_UNDER_WAY;
+use crate::tuning::{OPEN_FILES, READS_UNDER_WAY};
 
 /// A block whose payload is being read.
 pub(super) struct Awaited {
@@ -39,6 +40,54 @@ impl File {
 }
 
 impl PlanningThread {
+    /// Whether workers may read the payloads that they need, where it is known where these are. In a shuffled window
+    /// payloads wait, so they are read ahead. With one worker, the planning thread reads meanwhile.
+    pub(super) fn workers_may_read(&self) -> bool {
+        let options = &self.flow.options;
+        let all_whole = options.split.is_none() && !options.skip_damage;
+        let in_order = !options.is_shuffled() && !options.shuffle_runs && !self.are_in_turns();
+        options.threads > 1 && all_whole && in_order
+    }
+
+    /// What workers read payloads of a file with, if they may; `checks` says whether they check them. A source that answers
+    /// at once has nothing to read, one that answers later is asked in time, and a small file is read at once. Files that
+    /// workers read stay open, so only some are.
+    pub(super) fn worker_reads(
+        &self,
+        source: &Arc<dyn ByteSource>,
+        size: Option<u64>,
+        checks: bool,
+    ) -> Option<FileReads> {
+        let is_read = source.access() == Access::Blocking && size? > self.read_size;
+        let may_open = Arc::strong_count(&self.worker_files) <= OPEN_FILES;
+        (is_read && may_open).then(|| FileReads {
+            source: source.clone(),
+            pool: self.pool.clone(),
+            checks,
+            _open: self.worker_files.clone(),
+        })
+    }
+
+    /// Whether the workers that need a payload read it, with all bytes of the block. Of a larger block several read a part,
+    /// and one without records is checked where it is planned.
+    fn is_read_by_workers(&self, file: &File, framed: &Framed) -> bool {
+        let BlockDesc {
+            offset, file_bytes, ..
+        } = framed.desc;
+        let (all, end) = (offset..offset.saturating_add(file_bytes), file.size);
+        let is_whole = match &framed.desc.payload {
+            atds_format::Payload::Ranges { key: None, ranges } => {
+                matches!(&**ranges, [range] if *range == all)
+            }
+            _ => false,
+        };
+        let is_in_file = end.is_some_and(|end| all.end <= end);
+        let is_small = file_bytes <= self.read_size;
+        framed.context.reads.is_some()
+            && (is_whole && is_in_file && is_small)
+            && framed.desc.records > 0
+    }
+
     /// Adds a block of which some records are read, once its payload is here.
     pub(super) fn add(
         &mut self,
@@ -54,10 +103,11 @@ impl PlanningThread {
             }
             atds_format::Payload::Ranges { key, ranges } => (*key, ranges.clone()),
         };
-        if framed.is_read_by_workers()
-            && let Some(payloads) = &file.payloads
-        {
-            let bytes = payloads.payload_bytes(&(&framed.desc).into());
+        if self.is_read_by_workers(file, &framed) {
+            let bytes = framed
+                .context
+                .payloads
+                .payload_bytes(&(&framed.desc).into());
             self.finish_awaited(file)?;
             let payload = BlockPayload::Own(Payload::unread(bytes));
             let pushed = self.push(file, &framed, payload, wanted);
@@ -139,11 +189,9 @@ impl PlanningThread {
             lease.merge(more);
             parts.push(part);
         }
-        let found = match &file.payloads {
-            Some(payloads) => payloads.find(&(&first.framed.desc).into(), parts),
-            None => Ok(parts),
-        };
-        let parts = found.map_err(|error| Error::of_format(error, &file.location))?;
+        let Framed { desc, context, .. } = &first.framed;
+        let parts = context.payloads.find(&desc.into(), parts);
+        let parts = parts.map_err(|error| Error::of_format(error, &file.location))?;
         let is_shared = first.key.is_some() || self.are_in_turns();
         let payload = Payload::new(parts.into(), is_shared, Some(lease));
         let Some(key) = first.key else {
