@@ -86,7 +86,7 @@ impl InMemory {
         self
     }
 
-    /// The same with answers of so many bytes at most, and a range in which no read can begin.
+    /// The same with answers of `piece` bytes at most, and without answers to reads that begin in `failing`.
     #[must_use]
     pub fn in_pieces(mut self, piece: usize, failing: Range<u64>) -> Self {
         (self.piece, self.failing) = (piece, failing);

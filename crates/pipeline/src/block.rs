@@ -9,8 +9,8 @@ use bytes::Bytes;
 use smallvec::{SmallVec, smallvec};
 
 use crate::delays;
-use crate::file_reads::FileReads;
 use crate::memory::Lease;
+use crate::read_pool::FileReads;
 use crate::split::Members;
 use crate::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, OnceLock};
 use crate::tuning::{MAX_HINTS, MAX_SPACED_HINTS};
@@ -242,7 +242,7 @@ impl Block {
         self.offset..self.offset + self.file_bytes
     }
 
-    /// What the payload is read with, if nobody has read it.
+    /// With what workers read the payload, if it is unread.
     pub(crate) fn unread(&self) -> Option<&FileReads> {
         self.file.reads.as_ref().filter(|_| self.payload.is_unread)
     }

@@ -1,11 +1,11 @@
-//! How a worker reads payloads that nobody has read: those that it decodes next, so that they are in its cache.
+//! How a worker reads the unread payloads that it decodes next, so that they are in its cache.
 
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
-use atds_format::{Arena, ByteSource, Completion, ListedBlock};
+use atds_format::{Arena, Completion, ListedBlock};
 use bytes::Bytes;
 use smallvec::smallvec;
 
@@ -13,22 +13,10 @@ use crate::block::{Block, Parts};
 use crate::flow::Denied;
 use crate::memory::Lease;
 use crate::ops::FileRead;
-use crate::read_pool::ReadPool;
+use crate::read_pool::FileReads;
 use crate::sync::Instant;
 use crate::worker::Worker;
 use crate::{Error, delays};
-
-/// What workers read the payloads of a file with.
-#[derive(Clone, Debug)]
-pub(crate) struct FileReads {
-    pub(crate) source: Arc<dyn ByteSource>,
-    pub(crate) pool: Arc<ReadPool>,
-    /// Whether the bytes of blocks are checked. If not, they are the payloads, and decoding finds whether they are those of
-    /// the blocks.
-    pub(crate) checks: bool,
-    /// As many as there are say how many files are open.
-    pub(crate) _open: Arc<()>,
-}
 
 impl Block {
     /// The number of `blocks` that are read together with this one: those at their front that follow it in the file, in
@@ -76,8 +64,8 @@ impl Block {
 }
 
 impl Worker {
-    /// The payloads of blocks. Those that nobody has read are read now: several at once if they follow one another.
-    /// An error is that of a block that cannot be read.
+    /// The payloads of `blocks`. Unread payloads are read now, several at once if their blocks follow one another.
+    /// The error is that of a block that cannot be read.
     pub(crate) fn payloads(
         &mut self,
         blocks: &[&Block],

@@ -70,7 +70,7 @@ pub(crate) struct PlanningThread {
     /// The runs of all files, if they are shuffled, and those that are read ahead.
     pub(crate) runs: Option<Arc<RunList>>,
     pub(crate) ahead: RunsAhead,
-    /// As many as there are, but for this one, say how many files are open for workers.
+    /// Its clones are counted: the number of files that are open for workers.
     worker_files: Arc<()>,
 }
 

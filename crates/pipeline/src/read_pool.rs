@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::{fmt, mem};
 
-use atds_format::{Arena, BufferPool, ReadBuffer};
+use atds_format::{Arena, BufferPool, ByteSource, ReadBuffer};
 use bytes::{Bytes, BytesMut};
 use tensor_batch::Spare;
 
@@ -25,6 +25,17 @@ pub(crate) struct ReadPool {
     spare: Arc<SpareMemory>,
     /// Bytes of the buffers of which a slice is used.
     used: AtomicU64,
+}
+
+/// With what workers read the payloads of a file.
+#[derive(Clone, Debug)]
+pub(crate) struct FileReads {
+    pub(crate) source: Arc<dyn ByteSource>,
+    pub(crate) pool: Arc<ReadPool>,
+    /// Whether workers check the bytes of blocks. If not, all bytes of a block are its payload, and decoding checks them.
+    pub(crate) checks: bool,
+    /// The planning thread counts the clones of this: the number of files that are open for workers.
+    pub(crate) _open: Arc<()>,
 }
 
 /// The memory that an iteration leaves for the next, so that short epochs need not make it again: of buffers of reads,

@@ -127,7 +127,7 @@ fn ways() -> [Options; 5] {
     })
 }
 
-/// Files whose reads wait: answers have so many bytes at most, and no read can begin in `failing`.
+/// Files whose reads wait: answers have `piece` bytes at most, and no read can begin in `failing`.
 fn waiting(
     suite: &Suite<'_>,
     written: &[FileRows],

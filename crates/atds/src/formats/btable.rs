@@ -207,7 +207,7 @@ impl Blocks for TableBlocks {
     }
 }
 
-/// The payloads of a table with so many columns.
+/// The payloads of a table with `columns` columns.
 #[derive(Debug)]
 struct TablePayloads {
     columns: u32,

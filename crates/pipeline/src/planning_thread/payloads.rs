@@ -11,8 +11,8 @@ use super::reads::Turn;
 use crate::Error;
 use crate::block::{Block, BlockPayload, Payload};
 use crate::error::Stop;
-use crate::file_reads::FileReads;
 use crate::memory::Lease;
+use crate::read_pool::FileReads;
 use crate::replay::Wanted;
 use crate::tuning::{OPEN_FILES, READS_UNDER_WAY};
 
