@@ -78,6 +78,15 @@ pub(crate) fn read_with(
             Ok(Next::Decoder(new)) => decoder = Some(new),
             Ok(Next::Block(block)) => {
                 let decoder = decoder.as_deref().expect("a decoder comes before blocks");
+                assert!(
+                    block.index > 0
+                        || options.resync
+                        || matches!(block.payload, Payload::Ranges { .. })
+                        || block.offset == blocks.header_bytes(),
+                    "the first block begins at byte {}, and the header has {} bytes",
+                    block.offset,
+                    blocks.header_bytes()
+                );
                 let parts = parts(&*blocks, &block, &file);
                 let read =
                     parts.and_then(|parts| read_block(format, decoder, &block, &parts, &mut rows));

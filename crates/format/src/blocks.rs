@@ -26,6 +26,12 @@ pub trait Blocks: Send + fmt::Debug {
     /// Empty `bytes` say that the file ends at `at`; to ask for bytes from there on is an error.
     fn push(&mut self, at: u64, bytes: Bytes);
 
+    /// Number of bytes before the first block, known once there is a decoder. The first block needs no memory for them.
+    /// By default, blocks begin where the file does.
+    fn header_bytes(&self) -> u64 {
+        0
+    }
+
     /// Continues after damage, if the format can find where a block begins. Returns whether it can.
     fn resync(&mut self) -> bool {
         false

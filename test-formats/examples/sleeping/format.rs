@@ -158,6 +158,10 @@ impl Blocks for Sleeping<Box<dyn Blocks>> {
         self.inner.push(at, bytes);
     }
 
+    fn header_bytes(&self) -> u64 {
+        self.inner.header_bytes()
+    }
+
     fn payloads(&self) -> Arc<dyn Payloads> {
         self.inner.payloads()
     }

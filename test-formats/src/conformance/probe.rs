@@ -103,6 +103,10 @@ impl Blocks for ProbeBlocks {
         self.inner.push(at, bytes);
     }
 
+    fn header_bytes(&self) -> u64 {
+        self.inner.header_bytes()
+    }
+
     fn resync(&mut self) -> bool {
         self.probe.fault != Some(Fault::NeverResync) && self.inner.resync()
     }

@@ -133,6 +133,10 @@ impl Blocks for Hooked<Box<dyn Blocks>> {
         self.inner.push(at, bytes);
     }
 
+    fn header_bytes(&self) -> u64 {
+        self.inner.header_bytes()
+    }
+
     fn payloads(&self) -> Arc<dyn Payloads> {
         self.inner.payloads()
     }

@@ -56,6 +56,7 @@ impl Format for AvroFormat {
             format: self.clone(),
             location: file.location.clone(),
             codec: Codec::Null,
+            header_bytes: 0,
         };
         if let (false, Some(size)) = (file.payloads, file.size) {
             // A larger block is an error, which the scan finds.
@@ -97,12 +98,13 @@ struct Opened {
     format: AvroFormat,
     location: Location,
     codec: Codec,
+    header_bytes: u64,
 }
 
 impl Opened {
     /// The decoder of the file's blocks.
     fn decoder(&mut self, header: &Header) -> Result<Next, Error> {
-        self.codec = header.codec();
+        (self.codec, self.header_bytes) = (header.codec(), header.len());
         let path = self.location.path().unwrap_or(Path::new(""));
         let compiled = self.format.plans.compile(header.schema(), path);
         let (compiled, _) = compiled.map_err(|error| Error::format(error.kind))?;
@@ -221,6 +223,10 @@ impl Blocks for FramedBlocks {
         }
     }
 
+    fn header_bytes(&self) -> u64 {
+        self.opened.header_bytes
+    }
+
     fn resync(&mut self) -> bool {
         self.framer.resync()
     }
@@ -318,6 +324,10 @@ impl Blocks for ListedBlocks {
 
     fn push(&mut self, at: u64, bytes: Bytes) {
         self.scan.push(at, bytes);
+    }
+
+    fn header_bytes(&self) -> u64 {
+        self.opened.header_bytes
     }
 
     fn resync(&mut self) -> bool {

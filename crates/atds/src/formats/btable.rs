@@ -55,6 +55,7 @@ impl Format for BTableFormat {
             format: self.clone(),
             framer: Framer::new().with_block_bytes(self.block_bytes),
             plan: None,
+            header_bytes: 0,
             payloads: file.payloads,
             layout: file.layout.cloned().filter(|layout| {
                 let fits = self.block_bytes as u64..=u64::MAX;
@@ -97,6 +98,7 @@ struct TableBlocks {
     framer: Framer,
     /// `None` before the header.
     plan: Option<Arc<Plan>>,
+    header_bytes: u64,
     payloads: bool,
     /// Where the blocks are, if that is known, and those that come next, once the header fits it.
     layout: Option<Layout>,
@@ -135,7 +137,7 @@ impl Blocks for TableBlocks {
             Frame::Header(header) => {
                 let plan = self.format.request.plan(header.labels());
                 let plan = Arc::new(plan.map_err(Error::format)?);
-                self.plan = Some(plan.clone());
+                (self.plan, self.header_bytes) = (Some(plan.clone()), header.len());
                 let layout = self.layout.take();
                 let layout = layout.filter(|layout| layout.start() == header.len());
                 self.known = layout.map(|layout| layout.blocks());
@@ -181,6 +183,10 @@ impl Blocks for TableBlocks {
         }
     }
 
+    fn header_bytes(&self) -> u64 {
+        self.header_bytes
+    }
+
     fn has_layout(&self) -> bool {
         true
     }
@@ -193,6 +199,7 @@ impl Blocks for TableBlocks {
             format: self.format.clone(),
             framer: framer.with_block_bytes(self.format.block_bytes),
             plan: Some(plan),
+            header_bytes: 0,
             payloads: true,
             layout: None,
             known: None,

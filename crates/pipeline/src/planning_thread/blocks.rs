@@ -251,6 +251,9 @@ impl PlanningThread {
                     return Ok(None);
                 }
                 Next::Decoder(decoder) => {
+                    // The header was copied from several reads, if it is large.
+                    file.copied.shrink(0);
+                    file.framed_to = file.framed_to.max(file.blocks.header_bytes());
                     file.context = Some(Arc::new(FileContext {
                         number: file.number,
                         location: file.location.clone(),
@@ -265,11 +268,7 @@ impl PlanningThread {
                 Next::Need { range, sequential } => {
                     let needed = self.push_needed(file, range, sequential);
                     needed.map_err(|stop| match file.context {
-                        // The first block begins where the header ends.
-                        Some(_) => stop.in_block(
-                            file.next_block,
-                            Some(file.framed_to).filter(|_| file.next_block > 0),
-                        ),
+                        Some(_) => stop.in_block(file.next_block, Some(file.framed_to)),
                         None => stop,
                     })?;
                 }
