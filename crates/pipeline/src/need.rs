@@ -17,8 +17,9 @@ pub(crate) struct Need {
     pub(crate) window: u64,
     /// Prepared payloads that this batch is the first to read.
     pub(crate) begun: u64,
-    /// Prepared payloads that left the window between the batch before and this one.
-    pub(crate) departed: u64,
+    /// Prepared payloads that left the window between the batch before and this one. How large they are is known once
+    /// all batches before were made.
+    pub(crate) departed: Vec<Arc<PreparedSize>>,
     /// Prepared payloads that leave the window with this batch.
     pub(crate) ended: u64,
     /// The batch, and what is prepared for it alone.
@@ -57,7 +58,8 @@ impl Windows {
 
     /// Goes on to the next batch. An error if the batch and its window do not fit the limit.
     pub(crate) fn pass(&mut self, need: &Need, memory: &Memory) -> Result<(), Error> {
-        self.prepared = self.prepared.saturating_sub(need.departed) + need.begun;
+        let departed = need.departed.iter().map(|size| size.bytes.load(Relaxed));
+        self.prepared = self.prepared.saturating_sub(departed.sum()) + need.begun;
         let window = need.window.saturating_add(self.prepared);
         memory.window_peak.fetch_max(window, Relaxed);
         let needed = window.saturating_add(need.own);
@@ -85,4 +87,31 @@ pub(crate) fn exceeded(memory: &Memory, needed: u64, place: Option<&RecordPlace>
         *error.place = place.place();
     }
     error
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// A batch may be made before the one before it has prepared what departs between the two.
+    #[test]
+    fn what_departs_counts_as_it_was_prepared() {
+        let memory = Memory::new(8_000, false);
+        let size = Arc::new(PreparedSize::default());
+        let after = Need {
+            departed: vec![size.clone()],
+            own: 2_500,
+            ..Need::default()
+        };
+        size.bytes.store(4_000, Relaxed);
+        let before = Need {
+            begun: 4_000,
+            ..Need::default()
+        };
+        let mut windows = Windows::default();
+        for need in [&before, &after] {
+            assert!(windows.pass(need, &memory).is_ok());
+        }
+        assert_eq!(windows.prepared(), 0);
+    }
 }

@@ -398,11 +398,7 @@ impl Worker {
         let made = made.saturating_add(written.padded);
         let mut need = Need {
             window: window.bytes,
-            departed: window
-                .departed
-                .iter()
-                .map(|size| size.bytes.load(Relaxed))
-                .sum(),
+            departed: window.departed.clone(),
             own: made.saturating_add(copied),
             place: batch.first_place(),
             ..Need::default()
