@@ -388,7 +388,7 @@ impl PlanningThread {
     }
 
     /// An error if a block of `bytes` bytes, of which several reads have a part each, makes the window too large.
-    fn check_copied(&self, file: &File, bytes: u64) -> Result<(), Stop> {
+    pub(super) fn check_copied(&self, file: &File, bytes: u64) -> Result<(), Stop> {
         let is_read = file.access != Access::Immediate && bytes > self.read_size;
         // It is there twice while it is copied: there is always memory for that, too.
         let window = self

@@ -188,7 +188,10 @@ impl PlanningThread {
         // them. Memory for it must be there in any case, so that chance does not decide whether it is.
         let len = file.reads.front().map_or(0, Asked::len);
         let beside = match file.access {
-            Access::Deferred => Some(self.lease(file, len)?),
+            Access::Deferred => {
+                self.check_copied(file, len)?;
+                Some(self.lease(file, len)?)
+            }
             _ => None,
         };
         let (range, first) = self.first_answer(file)?;
