@@ -81,7 +81,7 @@ pub(crate) fn read_with(
                 assert!(
                     block.index > 0
                         || options.resync
-                        || matches!(block.payload, Payload::Ranges { .. })
+                        || !matches!(block.payload, Payload::Here(_))
                         || block.offset == blocks.header_bytes(),
                     "the first block begins at byte {}, and the header has {} bytes",
                     block.offset,
@@ -164,7 +164,8 @@ pub(crate) fn prepared(
 fn parts(blocks: &dyn Blocks, block: &BlockDesc, file: &Bytes) -> Result<Vec<Bytes>, Error> {
     match &block.payload {
         Payload::Here(bytes) => Ok(vec![bytes.clone()]),
-        Payload::Ranges { ranges, .. } => {
+        _ => {
+            let ranges = block.ranges();
             let parts = ranges.iter().map(|range| slice(file, range));
             blocks.payloads().find(&block.into(), parts.collect())
         }
@@ -179,7 +180,8 @@ fn read_block(
     parts: &[Bytes],
     rows: &mut Vec<Row>,
 ) -> Result<(), Error> {
-    let most = decoder.most_records(block.payload.bytes());
+    let bytes = parts.iter().map(|part| part.len() as u64).sum();
+    let most = decoder.most_records(bytes);
     if block.records > most {
         return Err(Error::format(TooMany(block.records, most)).at(block.offset));
     }

@@ -115,6 +115,10 @@ impl ByteSource for InMemory {
         self.access
     }
 
+    fn will_need(&self, _: Range<u64>) -> bool {
+        self.access == Access::Blocking
+    }
+
     fn read(&self, range: Range<u64>, mut buffer: ReadBuffer, done: Completion) {
         if self.failing.contains(&range.start) {
             drop(buffer);

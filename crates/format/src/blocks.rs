@@ -159,11 +159,29 @@ pub struct BlockDesc {
     pub max_prepared: Option<u64>,
 }
 
+impl BlockDesc {
+    /// Where the block is in the file.
+    pub fn range(&self) -> Range<u64> {
+        self.offset..self.offset.saturating_add(self.file_bytes)
+    }
+
+    /// The ranges of the file that are read for the payload; none if it is here.
+    pub fn ranges(&self) -> Arc<[Range<u64>]> {
+        match &self.payload {
+            Payload::Here(_) => Arc::default(),
+            Payload::Whole => [self.range()].into(),
+            Payload::Ranges { ranges, .. } => ranges.clone(),
+        }
+    }
+}
+
 /// The bytes of a block.
 #[derive(Clone, Debug)]
 pub enum Payload {
     /// A slice of the bytes that were pushed.
     Here(Bytes),
+    /// All bytes of the block in the file, which are read when the block's turn comes. No other block has them.
+    Whole,
     /// Ranges of the file, which are read when the block's turn comes.
     Ranges {
         /// Blocks of a file with the same key have one payload, which is read and prepared once. `None`
@@ -172,17 +190,4 @@ pub enum Payload {
         /// The ranges, each of one part.
         ranges: Arc<[Range<u64>]>,
     },
-}
-
-impl Payload {
-    /// Size in bytes.
-    pub fn bytes(&self) -> u64 {
-        match self {
-            Payload::Here(bytes) => bytes.len() as u64,
-            Payload::Ranges { ranges, .. } => {
-                let lens = ranges.iter().map(|range| range.end - range.start);
-                lens.fold(0, u64::saturating_add)
-            }
-        }
-    }
 }

@@ -75,8 +75,7 @@ impl Iterator for LaidBlocks {
     fn next(&mut self) -> Option<BlockDesc> {
         let (index, offset) = (self.next, self.offset);
         let file_bytes = *self.layout.sizes.get(index)?;
-        let range = offset..offset + file_bytes;
-        (self.next, self.offset) = (index + 1, range.end);
+        (self.next, self.offset) = (index + 1, offset + file_bytes);
         Some(BlockDesc {
             index: index as u64,
             offset,
@@ -84,10 +83,7 @@ impl Iterator for LaidBlocks {
             records: self.layout.records[index],
             start: 0,
             payload_offset: Some(offset),
-            payload: Payload::Ranges {
-                key: None,
-                ranges: [range].into(),
-            },
+            payload: Payload::Whole,
             max_prepared: None,
         })
     }
@@ -108,10 +104,8 @@ mod tests {
     fn blocks_follow_one_another() {
         let layout = layout(7, &[2, 3, 1], &[10, 20, 5]).unwrap();
         let found = layout.blocks().map(|block| {
-            let Payload::Ranges { ranges, .. } = block.payload else {
-                panic!("payloads are read later");
-            };
-            (block.index, block.records, block.offset, ranges[0].clone())
+            assert!(matches!(block.payload, Payload::Whole));
+            (block.index, block.records, block.offset, block.range())
         });
         let expected = [(0, 2, 7, 7..17), (1, 3, 17, 17..37), (2, 1, 37, 37..42)];
         assert_eq!(found.collect::<Vec<_>>(), expected);

@@ -47,6 +47,12 @@ pub trait ByteSource: Send + Sync + fmt::Debug {
         None
     }
 
+    /// Has the system read `range` ahead: all of it is read soon, at first some bytes here and there, from which a system
+    /// would not tell. Returns whether it does; by default, it does not.
+    fn will_need(&self, _range: Range<u64>) -> bool {
+        false
+    }
+
     /// Called while a file is framed, before its bytes from `offset` on are used. Offsets ascend, unless runs
     /// of blocks are shuffled. A local file sees here whether it was truncated.
     ///

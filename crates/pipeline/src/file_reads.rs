@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
-use atds_format::{Arena, Completion, ListedBlock};
-use bytes::Bytes;
+use atds_format::{Access, Arena, Completion, ListedBlock, ReadBuffer};
+use bytes::{Bytes, BytesMut};
 use smallvec::smallvec;
 
 use crate::block::{Block, Parts};
@@ -143,6 +143,10 @@ impl Worker {
         range: Range<u64>,
         is_alone: bool,
     ) -> Result<io::Result<Bytes>, Denied> {
+        if reads.source.access() == Access::Immediate {
+            let buffer = ReadBuffer::new(BytesMut::new(), None);
+            return Ok(self.answer(reads, range, buffer));
+        }
         // Ranges are of many lengths, and are to fit the buffers of other reads.
         let (len, of_others) = (
             (range.end - range.start) as usize,
@@ -154,6 +158,16 @@ impl Worker {
         };
         let mut lease = Lease::none(&self.flow.memory);
         self.flow.grow(&mut lease, len as u64, is_alone)?;
+        Ok(self.answer(reads, range, reads.pool.take(len, lease)))
+    }
+
+    /// The answer to a read, by a source that answers before it returns.
+    fn answer(
+        &self,
+        reads: &FileReads,
+        range: Range<u64>,
+        buffer: ReadBuffer,
+    ) -> io::Result<Bytes> {
         let (sender, answer) = sync_channel(1);
         let done = Completion::new(move |bytes| {
             let _ = sender.send(bytes);
@@ -161,14 +175,13 @@ impl Worker {
         let read = FileRead {
             source: reads.source.clone(),
             range,
-            buffer: reads.pool.take(len, lease),
+            buffer,
             done: done.cancelled_by(self.flow.cancel.clone()),
         };
         let _reading = self.flow.watch.begin(read.what());
         read.run();
         delays::hand_over();
-        // The source has answered before it returned.
         let missing = |_| Err(io::Error::other("the source has not answered"));
-        Ok(answer.try_recv().unwrap_or_else(missing))
+        answer.try_recv().unwrap_or_else(missing)
     }
 }

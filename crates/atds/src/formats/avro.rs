@@ -50,6 +50,10 @@ impl Format for AvroFormat {
         }
     }
 
+    fn lists_by_heads(&self) -> bool {
+        true
+    }
+
     fn open(&self, file: &FileInfo<'_>) -> Result<Box<dyn Blocks>, Error> {
         let (limits, trailing) = framing(&self.reading);
         let opened = Opened {
@@ -128,7 +132,12 @@ impl Opened {
     }
 
     /// The blocks from block `index` on, which begins at `offset`, of a file whose header was read.
-    fn at_block(&self, sync: SyncMarker, index: u64, offset: u64) -> Option<Box<dyn Blocks>> {
+    fn at_block(
+        &self,
+        sync: SyncMarker,
+        has_shortest_heads: bool,
+        (index, offset): (u64, u64),
+    ) -> Option<Box<dyn Blocks>> {
         let (limits, trailing) = framing(&self.format.reading);
         let mut framer = Framer::at_block(sync, offset, index, limits);
         framer.set_trailing_bytes(trailing);
@@ -136,7 +145,7 @@ impl Opened {
             opened: self.clone(),
             framer,
             sync: Some(sync),
-            has_shortest_heads: true,
+            has_shortest_heads,
             is_ended: false,
         }))
     }
@@ -240,7 +249,9 @@ impl Blocks for FramedBlocks {
     }
 
     fn at_block(&self, index: u64, offset: u64) -> Option<Box<dyn Blocks>> {
-        self.opened.at_block(self.sync?, index, offset)
+        let place = (index, offset);
+        self.opened
+            .at_block(self.sync?, self.has_shortest_heads, place)
     }
 
     fn trailing_bytes(&self) -> u64 {
@@ -292,7 +303,6 @@ impl Blocks for ListedBlocks {
             }
             Scan::Block(entry) => {
                 let index = self.scan.block_index().map_or(0, |next| next - 1);
-                let range = entry.offset..entry.offset + entry.len;
                 let is_plain = self.opened.codec.is_null();
                 let payload_offset = is_plain.then(|| payload_at(&entry));
                 let desc = BlockDesc {
@@ -302,10 +312,7 @@ impl Blocks for ListedBlocks {
                     records: entry.count,
                     start: 0,
                     payload_offset,
-                    payload: Payload::Ranges {
-                        key: None,
-                        ranges: [range].into(),
-                    },
+                    payload: Payload::Whole,
                     max_prepared: None,
                 };
                 self.has_shortest_heads &= entry.has_shortest_head();
@@ -343,7 +350,9 @@ impl Blocks for ListedBlocks {
     }
 
     fn at_block(&self, index: u64, offset: u64) -> Option<Box<dyn Blocks>> {
-        self.opened.at_block(self.sync?, index, offset)
+        let place = (index, offset);
+        self.opened
+            .at_block(self.sync?, self.has_shortest_heads, place)
     }
 
     fn payloads(&self) -> Arc<dyn Payloads> {

@@ -143,26 +143,19 @@ impl Blocks for TableBlocks {
                 self.known = layout.map(|layout| layout.blocks());
                 Ok(Next::Decoder(Arc::new(TableDecoder { plan })))
             }
-            Frame::Block(block) => {
-                let range = block.offset..block.offset + block.payload.len() as u64;
-                Ok(Next::Block(BlockDesc {
-                    index: block.index,
-                    offset: block.offset,
-                    file_bytes: range.end - range.start,
-                    records: block.rows,
-                    start: 0,
-                    payload_offset: Some(block.offset),
-                    payload: if self.payloads {
-                        Payload::Here(block.payload)
-                    } else {
-                        Payload::Ranges {
-                            key: None,
-                            ranges: [range].into(),
-                        }
-                    },
-                    max_prepared: None,
-                }))
-            }
+            Frame::Block(block) => Ok(Next::Block(BlockDesc {
+                index: block.index,
+                offset: block.offset,
+                file_bytes: block.payload.len() as u64,
+                records: block.rows,
+                start: 0,
+                payload_offset: Some(block.offset),
+                payload: match self.payloads {
+                    true => Payload::Here(block.payload),
+                    false => Payload::Whole,
+                },
+                max_prepared: None,
+            })),
             Frame::NeedMore(more) => {
                 let at = self.framer.end_offset();
                 Ok(Next::Need {

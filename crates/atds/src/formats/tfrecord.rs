@@ -218,13 +218,8 @@ impl Blocks for ListedBlocks {
         Ok(
             match scanned.map_err(|error| framing_error(error, index))? {
                 Scanned::Block(entry) => {
-                    let range = entry.offset..entry.offset + entry.len;
-                    let payload = Payload::Ranges {
-                        key: None,
-                        ranges: [range].into(),
-                    };
                     let place = (entry.index, entry.offset, entry.len);
-                    Next::Block(block_of(place, entry.records, payload))
+                    Next::Block(block_of(place, entry.records, Payload::Whole))
                 }
                 Scanned::Need { range, sequential } => Next::Need { range, sequential },
                 _ => Next::End,

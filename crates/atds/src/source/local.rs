@@ -116,6 +116,14 @@ impl ByteSource for LocalFile {
         is_read.then(|| self.read_some(offset, &mut buffer[..len]))
     }
 
+    #[cfg(target_os = "linux")]
+    fn will_need(&self, range: Range<u64>) -> bool {
+        use rustix::fs::{Advice, fadvise};
+
+        let len = std::num::NonZeroU64::new(range.end.saturating_sub(range.start));
+        self.mapped.is_none() && fadvise(&self.file, range.start, len, Advice::WillNeed).is_ok()
+    }
+
     fn check(&self, offset: u64) -> io::Result<()> {
         let checked = self.checked.load(Relaxed);
         // Runs of blocks come in any order.

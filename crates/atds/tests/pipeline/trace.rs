@@ -1,13 +1,16 @@
 //! Traces, and the text that says what waits for what.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use atds::stats::Trace;
-use atds::{Codec, Dataset, Threads};
+use atds::{Codec, Dataset, DatasetBuilder, Threads};
+use avro_block::{Frame, Framer};
+use bytes::Bytes;
 use serde_json::Value;
 
 use crate::common::Folder;
@@ -156,6 +159,56 @@ fn a_trace_has_each_batch_once_and_names_each_thread() {
             }
         }
     }
+}
+
+/// The offset and the bytes of each read of one epoch: of the planning thread, and of the workers.
+fn reads(dataset: DatasetBuilder) -> [Vec<(u64, u64)>; 2] {
+    let kept = Kept::default();
+    let trace = Trace::new(kept.clone());
+    read(&dataset.trace(trace.clone()).build().unwrap());
+    trace.finish().unwrap();
+    let mut reads = [const { Vec::new() }; 2];
+    for event in kept.events() {
+        if event["name"] == "read" {
+            let of_worker = usize::from(event["tid"] != 1);
+            reads[of_worker].push((number(&event, "offset"), number(&event, "bytes")));
+        }
+    }
+    reads
+}
+
+/// The planning thread reads the header and the heads of blocks: these reads are so short that no trace has them.
+#[cfg(target_os = "linux")]
+#[test]
+fn workers_read_blocks_in_order_from_the_first_epoch_on() {
+    let folder = Folder::of_rows(1, 2_000, 20, Codec::Null);
+    let dataset = || folder.rows(100).reader_buffer_size(2 << 10);
+    let bytes = Bytes::from(fs::read(folder.path().join("00.avro")).unwrap());
+    let mut starts = BTreeSet::new();
+    let mut framer = Framer::new();
+    framer.push(bytes.clone());
+    loop {
+        match framer.next().unwrap() {
+            Frame::Header(_) => {}
+            Frame::Block(block) => drop(starts.insert(block.offset)),
+            _ => break,
+        }
+    }
+    let [planning, workers] = reads(dataset().threads(Threads::Fixed(3)));
+    assert!(matches!(planning[..], [(0, _)]), "{planning:?}");
+    assert!(
+        workers.iter().all(|(offset, _)| starts.contains(offset)),
+        "{workers:?}"
+    );
+    let read: u64 = workers.iter().map(|(_, bytes)| bytes).sum();
+    assert_eq!(Some(&(bytes.len() as u64 - read)), starts.first());
+    // One worker would read no sooner than the planning thread beside it.
+    let [planning, workers] = reads(dataset().threads(Threads::Fixed(1)));
+    assert_eq!(
+        planning.iter().map(|(_, bytes)| bytes).sum::<u64>(),
+        bytes.len() as u64
+    );
+    assert!(workers.is_empty(), "{workers:?}");
 }
 
 #[test]

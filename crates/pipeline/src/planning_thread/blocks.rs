@@ -24,7 +24,7 @@ use crate::need::exceeded;
 use crate::read_pool::FileReads;
 use crate::replay::Wanted;
 use crate::split::{Members, Split};
-use crate::tuning::KEPT_SHARE;
+use crate::tuning::{KEPT_SHARE, READS_UNDER_WAY, SMALL_BLOCK_SHARE};
 use crate::watch::OPEN;
 use crate::{Error, ErrorKind};
 
@@ -38,6 +38,9 @@ pub(super) struct File {
     pub(super) blocks: Box<dyn Blocks>,
     /// Whether the framing reads payloads, too.
     pub(super) has_payloads: bool,
+    /// Where the framing reads the heads of blocks and workers read the payloads, all of them: the byte offset up to which
+    /// the system was told to read ahead.
+    told: Option<u64>,
     /// What workers read payloads of listed blocks with, if they do.
     worker_reads: Option<FileReads>,
     pub(super) context: Option<Arc<FileContext>>,
@@ -106,7 +109,7 @@ impl Framed {
     pub(super) fn listed_bytes(&self) -> u64 {
         let ranges = match &self.desc.payload {
             atds_format::Payload::Ranges { ranges, .. } => size_of_val(&**ranges),
-            atds_format::Payload::Here(_) => 0,
+            _ => 0,
         };
         (2 * size_of::<Framed>() + ranges) as u64 + self.members.bytes()
     }
@@ -158,7 +161,14 @@ impl PlanningThread {
             let mut sizes = layout.sizes().iter();
             sizes.all(|&size| size <= self.read_size)
         };
-        let is_listed = reads.is_some() && layout.as_ref().is_some_and(has_small_blocks);
+        // Of most formats, all bytes are to be read to find blocks.
+        let told = reads.is_some()
+            && payloads
+            && layout.is_none()
+            && format.lists_by_heads()
+            && source.will_need(0..self.told_bytes());
+        let is_listed = told || layout.as_ref().is_some_and(has_small_blocks);
+        let is_listed = is_listed && reads.is_some();
         let payloads = size.is_none() || payloads && !is_listed;
         let info = FileInfo {
             location: &location,
@@ -173,6 +183,7 @@ impl PlanningThread {
         let none = Lease::none(&self.flow.memory);
         let mut file = File::new((number, location), (source, size), blocks, none);
         file.has_payloads = payloads;
+        file.told = told.then_some(self.told_bytes());
         file.worker_reads = reads.filter(|_| !payloads);
         file.counts = Some(BlockCounts::default());
         if can_know && layout.is_none() {
@@ -210,6 +221,9 @@ impl PlanningThread {
             };
             match next {
                 Next::Block(desc) => {
+                    if self.frames_payloads_from(file, &desc) {
+                        continue;
+                    }
                     file.end_damage();
                     let Some(context) = file.context.clone() else {
                         let text = "the format has a block before it has a decoder";
@@ -277,6 +291,35 @@ impl PlanningThread {
                 return Err(Stop::Cancelled);
             }
         }
+    }
+
+    /// Bytes that the system is told to read ahead of the heads of blocks.
+    fn told_bytes(&self) -> u64 {
+        self.read_size * READS_UNDER_WAY as u64
+    }
+
+    /// For a file of which only the heads of blocks were read until now: has it be framed with its payloads from `block` on,
+    /// if workers do not read the block, or if it is so small that its head takes as long to read. Whether it is.
+    fn frames_payloads_from(&self, file: &mut File, block: &BlockDesc) -> bool {
+        let Some(told) = &mut file.told else {
+            return false;
+        };
+        let sizes = self.read_size / SMALL_BLOCK_SHARE..=self.read_size;
+        let is_whole = matches!(block.payload, atds_format::Payload::Whole);
+        if is_whole && sizes.contains(&block.file_bytes) {
+            let half = self.told_bytes() / 2;
+            if block.offset + half > *told {
+                let next = *told + half;
+                file.source.will_need(mem::replace(told, next)..next);
+            }
+            return false;
+        }
+        file.told = None;
+        let Some(blocks) = file.blocks.at_block(block.index, block.offset) else {
+            return false;
+        };
+        (file.blocks, file.has_payloads) = (blocks, true);
+        true
     }
 
     /// What iterations have found of the blocks of files.
@@ -500,6 +543,7 @@ impl File {
             size,
             blocks,
             has_payloads: true,
+            told: None,
             worker_reads: None,
             context: None,
             reads: VecDeque::new(),

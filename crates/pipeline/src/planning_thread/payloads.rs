@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use atds_format::{Access, BlockDesc, ByteSource};
+use atds_format::{Access, ByteSource};
 
 use super::PlanningThread;
 use super::blocks::{File, Framed};
@@ -58,7 +58,7 @@ impl PlanningThread {
         size: Option<u64>,
         checks: bool,
     ) -> Option<FileReads> {
-        let is_read = source.access() == Access::Blocking && size? > self.read_size;
+        let is_read = source.access() != Access::Deferred && size? > self.read_size;
         let may_open = Arc::strong_count(&self.worker_files) <= OPEN_FILES;
         (is_read && may_open).then(|| FileReads {
             source: source.clone(),
@@ -71,21 +71,13 @@ impl PlanningThread {
     /// Whether the workers that need a payload read it, with all bytes of the block. Of a larger block several read a part,
     /// and one without records is checked where it is planned.
     fn is_read_by_workers(&self, file: &File, framed: &Framed) -> bool {
-        let BlockDesc {
-            offset, file_bytes, ..
-        } = framed.desc;
-        let (all, end) = (offset..offset.saturating_add(file_bytes), file.size);
-        let is_whole = match &framed.desc.payload {
-            atds_format::Payload::Ranges { key: None, ranges } => {
-                matches!(&**ranges, [range] if *range == all)
-            }
-            _ => false,
-        };
-        let is_in_file = end.is_some_and(|end| all.end <= end);
-        let is_small = file_bytes <= self.read_size;
+        let desc = &framed.desc;
+        let is_in_file = file.size.is_some_and(|end| desc.range().end <= end);
+        let is_small = desc.file_bytes <= self.read_size;
         framed.context.reads.is_some()
-            && (is_whole && is_in_file && is_small)
-            && framed.desc.records > 0
+            && matches!(desc.payload, atds_format::Payload::Whole)
+            && (is_in_file && is_small)
+            && desc.records > 0
     }
 
     /// Adds a block of which some records are read, once its payload is here.
@@ -95,13 +87,14 @@ impl PlanningThread {
         framed: Framed,
         wanted: Wanted,
     ) -> Result<(), Stop> {
-        let (key, ranges) = match &framed.desc.payload {
+        let key = match &framed.desc.payload {
             atds_format::Payload::Here(bytes) => {
                 let pushed = self.push_here(file, &framed, bytes, wanted);
                 return pushed
                     .map_err(|stop| stop.in_block(framed.desc.index, Some(framed.desc.offset)));
             }
-            atds_format::Payload::Ranges { key, ranges } => (*key, ranges.clone()),
+            atds_format::Payload::Whole => None,
+            atds_format::Payload::Ranges { key, .. } => *key,
         };
         if self.is_read_by_workers(file, &framed) {
             let bytes = framed
@@ -114,6 +107,7 @@ impl PlanningThread {
             return pushed
                 .map_err(|stop| stop.in_block(framed.desc.index, Some(framed.desc.offset)));
         }
+        let ranges = framed.desc.ranges();
         let most = match file.access {
             Access::Deferred => READS_UNDER_WAY,
             _ => 1,

@@ -155,7 +155,7 @@ impl Cutter {
     ) {
         let key = match desc.payload {
             Payload::Ranges { key, .. } => key,
-            Payload::Here(_) => None,
+            _ => None,
         };
         let is_shared = key.is_some() && key == self.key;
         self.key = key;
