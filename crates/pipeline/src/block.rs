@@ -92,6 +92,8 @@ pub(crate) struct Payload {
     pub(crate) bytes: u64,
     /// Whether each op that needs the payload reads it, if no other op has prepared it: it was planned without its bytes.
     pub(crate) is_unread: bool,
+    /// Whether it has memory of its own, which is leased.
+    is_copied: bool,
     /// Bytes beside the payload that its only block takes, for its members.
     beside: u64,
     /// The bytes as they were read; none once they are prepared for all ops to something else. Those of a payload that one
@@ -350,7 +352,7 @@ impl Block {
         let BlockPayload::Own(payload) = &mut self.payload else {
             return;
         };
-        payload.bytes = copied.len() as u64;
+        (payload.bytes, payload.is_copied) = (copied.len() as u64, true);
         *lock(&payload.parts) = (smallvec![copied], Some(lease));
         let mut at = 0;
         let positions = runs.iter().map(|run| {
@@ -428,6 +430,7 @@ impl Payload {
             bytes: parts.iter().map(|part| part.len() as u64).sum(),
             is_shared,
             is_unread: false,
+            is_copied: lease.as_ref().is_some_and(|lease| lease.bytes() > 0),
             beside: 0,
             parts: Mutex::new((parts, lease)),
             is_claimed: AtomicBool::new(false),
@@ -462,6 +465,15 @@ impl Payload {
     /// Bytes that the payload counts for in the window until a batch reads it.
     pub(crate) fn window_bytes(&self) -> u64 {
         self.bytes.saturating_add(BLOCK_BYTES + self.beside)
+    }
+
+    /// The same of a payload with memory of its own, and 0 of one that is a part of a read buffer.
+    pub(crate) fn copied_bytes(&self) -> u64 {
+        if self.is_copied {
+            self.window_bytes()
+        } else {
+            0
+        }
     }
 
     /// Whether no block of the window has the payload.

@@ -34,6 +34,8 @@ pub(crate) struct BlockRead {
     pub(crate) ends: bool,
     /// Whether the block is prepared before it is decoded.
     pub(crate) prepares: bool,
+    /// Whether the payload has memory of its own, and not a part of a read buffer.
+    pub(crate) is_copied: bool,
 }
 
 impl BlockRead {
@@ -57,6 +59,8 @@ pub(crate) struct BatchPlan {
 pub(crate) struct WindowSize {
     /// Bytes of the payloads that no batch before reads.
     pub(crate) bytes: u64,
+    /// Those of payloads with memory of their own.
+    pub(crate) copied: u64,
     /// Bytes of all payloads up to then.
     pub(crate) total: u64,
     /// Payloads that have left the window since the batch before.
@@ -206,6 +210,11 @@ impl Planner {
         self.window.bytes
     }
 
+    /// Those of payloads that are no parts of read buffers.
+    pub(crate) fn copied_bytes(&self) -> u64 {
+        self.window.copied
+    }
+
     /// Bytes of the payloads in the window once it is full, if those to come are like the others.
     pub(crate) fn expected_bytes(&self) -> u64 {
         let bytes = u128::from(self.window.bytes) * u128::from(self.target.max(self.records));
@@ -229,6 +238,7 @@ impl Planner {
         let payload = &block.payload;
         if !payload.is_shared || payload.enter() {
             self.reserve(payload.window_bytes());
+            self.window.copied += payload.copied_bytes();
         }
     }
 
@@ -247,6 +257,7 @@ impl Planner {
             self.window.departed.push(payload.size().clone());
         } else {
             self.free(payload.window_bytes());
+            self.window.copied -= payload.copied_bytes();
         }
     }
 
@@ -269,6 +280,7 @@ impl Planner {
             is_shared: block.payload.is_shared,
             unread: BlockRead {
                 prepares: block.file.decoder.prepares(),
+                is_copied: block.payload.copied_bytes() > 0,
                 window_bytes: block.payload.window_bytes(),
                 block,
                 first: first.start,
@@ -334,8 +346,10 @@ impl Planner {
             true => read.begins,
             false => read.ends,
         });
-        let bytes = read.map(|read| read.window_bytes);
-        self.window.bytes -= bytes.sum::<u64>();
+        for read in read {
+            self.window.bytes -= read.window_bytes;
+            self.window.copied -= if read.is_copied { read.window_bytes } else { 0 };
+        }
         BatchPlan {
             rows,
             reads,

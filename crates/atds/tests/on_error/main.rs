@@ -256,6 +256,30 @@ fn a_false_size_costs_the_block() {
     }
 }
 
+/// What is searched for the next block is not kept.
+#[test]
+fn damage_may_be_longer_than_the_memory_limit() {
+    let folder = Folder::new();
+    let mut bytes = rows_file(0..20, 5, Codec::Null);
+    let mut blocks = MappedBlocks::from_bytes(bytes.clone().into()).unwrap();
+    let block = blocks.nth(1).unwrap().unwrap();
+    let at = (block.offset + block.len) as usize - 20;
+    bytes.splice(at..at, std::iter::repeat_n(0xaa, 3 << 20));
+    let path = folder.write("hole.avro", &bytes);
+    for threads in [1, 3] {
+        for shuffles in [false, true] {
+            let dataset = skipping(&path).memory_limit(1 << 20);
+            let dataset = dataset.shuffle_blocks(shuffles);
+            let dataset = dataset.threads(atds::Threads::Fixed(threads));
+            let mut batches = dataset.build().unwrap().iter();
+            let mut found = ids(&mut batches);
+            found.sort_unstable();
+            let expected: Vec<i64> = (0..5).chain(10..20).collect();
+            assert_eq!(found, expected);
+        }
+    }
+}
+
 #[test]
 fn too_much_is_an_error_after_all() {
     let folder = damaged_files(Codec::Snappy);

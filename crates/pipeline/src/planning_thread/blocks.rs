@@ -407,16 +407,17 @@ impl PlanningThread {
         }
         self.sequence.flush_if_starved()?;
         let end = file.size.unwrap_or(u64::MAX).min(range.end);
-        // From the end of the block before on: how much of it is here already is up to the source.
-        let block_bytes = end.saturating_sub(file.framed_to);
+        let at = range.start;
+        // From the end of the block before on: how much of it is here already is up to the source. What is searched after
+        // damage is not kept.
+        let from = file.damage.as_ref().map_or(file.framed_to, |_| at);
+        let block_bytes = end.saturating_sub(from);
         if block_bytes > self.read_size && file.access != Access::Immediate {
-            // The bytes of a header are not of the window, nor are those between damage and the next block.
-            if file.context.is_some() && file.damage.is_none() {
+            if file.damage.is_none() {
                 self.check_copied(file, block_bytes)?;
             }
             self.lease_copied(file, block_bytes)?;
         }
-        let at = range.start;
         let Fetched { bytes, is_counted } = self.read_next(file, range, sequential)?;
         if bytes.is_empty() {
             file.end = Some(at);
@@ -495,7 +496,8 @@ impl PlanningThread {
     /// which would wait for the copies, only if buffers hold more, besides the window, than may be ahead.
     pub(super) fn is_long_in_window(&self) -> bool {
         let window = self.planner.window_bytes();
-        let is_much = || self.pool.used() > window + self.flow.memory.ahead_limit();
+        let held = || self.pool.used() + self.planner.copied_bytes();
+        let is_much = || held() > window + self.flow.memory.ahead_limit();
         self.flow.options.is_shuffled() && (self.flow.options.threads == 1 || is_much())
     }
 }
