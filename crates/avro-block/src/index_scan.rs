@@ -126,6 +126,24 @@ impl IndexScan {
         }
     }
 
+    /// A scan from block `index` on, which begins at `offset` of a file with the marker `sync`. It gives no header. The
+    /// other arguments are those of [`new`](Self::new).
+    pub fn at_block(
+        sync: SyncMarker,
+        (offset, index): (u64, u64),
+        file_len: u64,
+        limits: Limits,
+        trailing: TrailingBytes,
+    ) -> Self {
+        Self {
+            pieces: Pieces::starting_at(offset),
+            state: State::Block(sync, None),
+            position: BlockPosition { offset, index },
+            sync: Some(sync),
+            ..Self::new(file_len, limits, trailing)
+        }
+    }
+
     /// The next step of the scan.
     ///
     /// # Errors

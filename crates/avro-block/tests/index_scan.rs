@@ -182,6 +182,37 @@ fn one_range_is_needed_per_block() {
     assert_eq!(of_blocks.last(), Some(&(marker..len)));
 }
 
+/// A scan from a block on needs the head of that block first, and gives that block and those after it.
+#[test]
+fn a_scan_begins_at_any_block() {
+    let file = Bytes::from(small_file(Codec::Null));
+    let len = file.len() as u64;
+    let listed = list(&file, len, TrailingBytes::Error, |need| need);
+    let header = listed.header.unwrap();
+    for (index, first) in listed.entries.iter().enumerate() {
+        let place = (first.offset, index as u64);
+        let limits = Limits::default();
+        let mut scan = IndexScan::at_block(header.sync(), place, len, limits, TrailingBytes::Error);
+        let mut found = Vec::new();
+        loop {
+            match scan.next().unwrap() {
+                Scan::Need(need) => {
+                    assert!(need.start >= first.offset && need.end - need.start <= 36);
+                    let bytes = file.slice(need.start as usize..need.end as usize);
+                    scan.push(need.start, bytes);
+                }
+                Scan::Block(entry) => {
+                    found.push(entry);
+                    assert_eq!(scan.block_index(), Some((index + found.len()) as u64));
+                }
+                Scan::Header(_) => panic!("it was read before"),
+                Scan::End { .. } => break,
+            }
+        }
+        assert_eq!(found, listed.entries[index..]);
+    }
+}
+
 /// A size in a header may be false, so no range is longer than all bytes that were there before.
 #[test]
 fn a_false_size_in_a_header_gives_short_ranges() {

@@ -50,6 +50,14 @@ pub trait Blocks: Send + fmt::Debug {
         None
     }
 
+    /// A list of the blocks of the same file, of `size` bytes, from block `index` on, which begins at byte `offset`:
+    /// all of them [whole](Payload::Whole), and each found by a short read. The pipeline then has workers read the
+    /// payloads, which [`payloads`](Self::payloads) of this framing finds. Where that does not pay, and at the first
+    /// error, it goes on with [`at_block`](Self::at_block) of the list. `None`, the default, if finding blocks takes more.
+    fn heads_at(&self, _index: u64, _offset: u64, _size: u64) -> Option<Box<dyn Blocks>> {
+        None
+    }
+
     /// How the payloads are found that are listed by their ranges. Asked for once there is a decoder. By default,
     /// all bytes of the ranges are the payload.
     fn payloads(&self) -> Arc<dyn Payloads> {

@@ -24,13 +24,6 @@ pub trait Format: Send + Sync + fmt::Debug {
     fn frames_by_layout(&self) -> bool {
         false
     }
-
-    /// Whether a short read for each block is all that a list of a file's blocks takes. The pipeline then lists them, and
-    /// its workers read the payloads, also where all payloads are read in file order, if the source
-    /// [reads ahead](crate::ByteSource::will_need) of the list.
-    fn lists_by_heads(&self) -> bool {
-        false
-    }
 }
 
 /// How well a file fits a format.

@@ -47,8 +47,8 @@ pub trait ByteSource: Send + Sync + fmt::Debug {
         None
     }
 
-    /// Has the system read `range` ahead: all of it is read soon, at first some bytes here and there, from which a system
-    /// would not tell. Returns whether it does; by default, it does not.
+    /// Has the system read `range` ahead, all of which is read soon: first short ranges of it, from which a system cannot
+    /// tell that. Returns whether the source can; by default, it cannot.
     fn will_need(&self, _range: Range<u64>) -> bool {
         false
     }

@@ -56,17 +56,17 @@ pub(crate) const MUCH_MEMORY: u64 = 64 << 20;
 /// further apart. As many are walked at a time to find what they need.
 pub(crate) const FEW_RECORDS: u64 = 64;
 
-/// Reads of a source that answers later which are under way at once. Ahead of the heads of blocks, the system reads as many
-/// bytes: by default 4 MiB. Without, each head waits for the disk: with a system that reads 128 KiB ahead by itself, a cold
-/// epoch took four times as long.
+/// Reads of a source that answers later which are under way at once. Ahead of the heads of blocks, the system is told to read
+/// half as many to as many, by default 2 to 4 MiB. Without, each head waits for the disk: with a system that reads 128 KiB
+/// ahead by itself, a cold epoch took four times as long.
 pub(crate) const READS_UNDER_WAY: usize = 32;
 
 /// Bytes of a read that is done without a buffer of the pool and without an answer to wait for, which would
 /// take longer than the read: a sync marker and the head of an Avro block are 36.
 pub(crate) const FEW_BYTES: usize = 64;
 
-/// The part of a read that blocks are at least whose heads are read by themselves: by default 4 KiB. The head of a smaller
-/// one is read in about the time that reading the block takes.
+/// The part of a read that blocks are at least whose heads alone are read: by default 4 KiB. The head of a smaller block takes
+/// about as long to read as the block.
 pub(crate) const SMALL_BLOCK_SHARE: u64 = 32;
 
 /// Files that are kept open where runs of blocks of all files are shuffled: with more files, most runs open

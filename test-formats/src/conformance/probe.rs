@@ -111,6 +111,15 @@ impl Blocks for ProbeBlocks {
         self.probe.fault != Some(Fault::NeverResync) && self.inner.resync()
     }
 
+    fn heads_at(&self, index: u64, offset: u64, size: u64) -> Option<Box<dyn Blocks>> {
+        Some(Box::new(ProbeBlocks {
+            inner: self.inner.heads_at(index, offset, size)?,
+            probe: self.probe.clone(),
+            again: None,
+            is_ended: false,
+        }))
+    }
+
     fn at_block(&self, index: u64, offset: u64) -> Option<Box<dyn Blocks>> {
         Some(Box::new(ProbeBlocks {
             inner: self.inner.at_block(index, offset)?,
@@ -235,6 +244,14 @@ impl ByteSource for ProbeSource {
 
     fn access(&self) -> Access {
         self.inner.access()
+    }
+
+    fn read_few(&self, offset: u64, buffer: &mut [u8]) -> Option<io::Result<usize>> {
+        self.inner.read_few(offset, buffer)
+    }
+
+    fn will_need(&self, range: Range<u64>) -> bool {
+        self.inner.will_need(range)
     }
 
     fn read(&self, range: Range<u64>, buffer: ReadBuffer, done: Completion) {

@@ -50,10 +50,6 @@ impl Format for AvroFormat {
         }
     }
 
-    fn lists_by_heads(&self) -> bool {
-        true
-    }
-
     fn open(&self, file: &FileInfo<'_>) -> Result<Box<dyn Blocks>, Error> {
         let (limits, trailing) = framing(&self.reading);
         let opened = Opened {
@@ -246,6 +242,24 @@ impl Blocks for FramedBlocks {
 
     fn has_layout(&self) -> bool {
         self.has_shortest_heads
+    }
+
+    fn payloads(&self) -> Arc<dyn Payloads> {
+        Arc::new(AvroPayloads { sync: self.sync })
+    }
+
+    fn heads_at(&self, index: u64, offset: u64, size: u64) -> Option<Box<dyn Blocks>> {
+        let (limits, trailing) = framing(&self.opened.format.reading);
+        let place = (offset, index);
+        Some(Box::new(ListedBlocks {
+            opened: self.opened.clone(),
+            scan: IndexScan::at_block(self.sync?, place, size, limits, trailing),
+            layout: None,
+            laid: None,
+            sync: self.sync,
+            has_shortest_heads: self.has_shortest_heads,
+            trailing_bytes: 0,
+        }))
     }
 
     fn at_block(&self, index: u64, offset: u64) -> Option<Box<dyn Blocks>> {

@@ -32,7 +32,7 @@ fn error(dataset: DatasetBuilder) -> Option<Error> {
 }
 
 /// The message. It must be the same with and without a map, with and without shuffling, and for one
-/// thread and several.
+/// thread and several, whatever the size of reads.
 fn message(folder: &Folder, dataset: DatasetBuilder) -> String {
     let text = |dataset| match error(dataset) {
         Some(error) => folder.message(&error),
@@ -41,12 +41,14 @@ fn message(folder: &Folder, dataset: DatasetBuilder) -> String {
     let message = text(dataset.clone().threads(Threads::Fixed(1)));
     for mmap in [false, true] {
         for shuffle in [0, 100] {
-            for threads in [1, 3] {
+            // Of a file that is larger than a read, several threads read blocks themselves.
+            for (threads, read_size) in [(1, 128 << 10), (3, 128 << 10), (3, 512)] {
                 let dataset = dataset.clone().mmap(mmap).shuffle_buffer_size(shuffle);
+                let dataset = dataset.reader_buffer_size(read_size);
                 let again = text(dataset.threads(Threads::Fixed(threads)));
                 assert_eq!(
                     again, message,
-                    "mapped: {mmap}, {shuffle}, {threads} threads"
+                    "mapped: {mmap}, {shuffle}, {threads} threads, {read_size}"
                 );
             }
         }

@@ -24,7 +24,7 @@ use crate::need::exceeded;
 use crate::read_pool::FileReads;
 use crate::replay::Wanted;
 use crate::split::{Members, Split};
-use crate::tuning::{KEPT_SHARE, READS_UNDER_WAY, SMALL_BLOCK_SHARE};
+use crate::tuning::{FEW_BYTES, KEPT_SHARE, READS_UNDER_WAY, SMALL_BLOCK_SHARE};
 use crate::watch::OPEN;
 use crate::{Error, ErrorKind};
 
@@ -38,9 +38,8 @@ pub(super) struct File {
     pub(super) blocks: Box<dyn Blocks>,
     /// Whether the framing reads payloads, too.
     pub(super) has_payloads: bool,
-    /// Where the framing reads the heads of blocks and workers read the payloads, all of them: the byte offset up to which
-    /// the system was told to read ahead.
-    told: Option<u64>,
+    /// Whether the framing reads the heads of blocks alone, while workers read all payloads.
+    pub(super) heads: Heads,
     /// What workers read payloads of listed blocks with, if they do.
     worker_reads: Option<FileReads>,
     pub(super) context: Option<Arc<FileContext>>,
@@ -83,6 +82,18 @@ pub(super) struct File {
     pub(super) stops_at_decoder: bool,
     /// The last block, if its payload is shared: mostly, the next block has it, too.
     pub(super) last_shared: Option<Arc<Block>>,
+}
+
+/// Whether the heads of blocks alone are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Heads {
+    Never,
+    /// The file's first block tells.
+    Perhaps,
+    /// They are. The system was told to read ahead up to byte offset `told`.
+    Read {
+        told: u64,
+    },
 }
 
 /// A block that was framed, with the decoder that was the file's by then.
@@ -161,14 +172,11 @@ impl PlanningThread {
             let mut sizes = layout.sizes().iter();
             sizes.all(|&size| size <= self.read_size)
         };
-        // Of most formats, all bytes are to be read to find blocks.
-        let told = reads.is_some()
-            && payloads
-            && layout.is_none()
-            && format.lists_by_heads()
-            && source.will_need(0..self.told_bytes());
-        let is_listed = told || layout.as_ref().is_some_and(has_small_blocks);
-        let is_listed = is_listed && reads.is_some();
+        let is_listed = reads.is_some() && layout.as_ref().is_some_and(has_small_blocks);
+        let heads = match reads.is_some() && payloads && layout.is_none() {
+            true => Heads::Perhaps,
+            false => Heads::Never,
+        };
         let payloads = size.is_none() || payloads && !is_listed;
         let info = FileInfo {
             location: &location,
@@ -183,8 +191,8 @@ impl PlanningThread {
         let none = Lease::none(&self.flow.memory);
         let mut file = File::new((number, location), (source, size), blocks, none);
         file.has_payloads = payloads;
-        file.told = told.then_some(self.told_bytes());
-        file.worker_reads = reads.filter(|_| !payloads);
+        file.worker_reads = reads.filter(|_| !payloads || heads == Heads::Perhaps);
+        file.heads = heads;
         file.counts = Some(BlockCounts::default());
         if can_know && layout.is_none() {
             let most_bytes = self.flow.memory.limit() / KEPT_SHARE;
@@ -213,6 +221,8 @@ impl PlanningThread {
             checked.map_err(|error| Error::io(error, &file.location))?;
             let next = match file.blocks.next() {
                 Ok(next) => next,
+                // The framing of payloads finds it, too, when that comes to it.
+                Err(_) if file.frame_payloads() => continue,
                 Err(error) => {
                     let error = Error::of_format(error, &file.location);
                     file.go_on_after(error, self.flow.options.skip_damage)?;
@@ -221,7 +231,7 @@ impl PlanningThread {
             };
             match next {
                 Next::Block(desc) => {
-                    if self.frames_payloads_from(file, &desc) {
+                    if !self.read_heads(file, &desc) && file.frame_payloads() {
                         continue;
                     }
                     file.end_damage();
@@ -280,7 +290,16 @@ impl PlanningThread {
                     }
                 }
                 Next::Need { range, sequential } => {
+                    let is_head = range.end - range.start <= FEW_BYTES as u64;
+                    if !is_head && file.frame_payloads() {
+                        continue;
+                    }
                     let needed = self.push_needed(file, range, sequential);
+                    if let Err(Stop::Failed(_)) = needed
+                        && file.frame_payloads()
+                    {
+                        continue;
+                    }
                     needed.map_err(|stop| match file.context {
                         Some(_) => stop.in_block(file.next_block, Some(file.framed_to)),
                         None => stop,
@@ -293,33 +312,38 @@ impl PlanningThread {
         }
     }
 
-    /// Bytes that the system is told to read ahead of the heads of blocks.
-    fn told_bytes(&self) -> u64 {
-        self.read_size * READS_UNDER_WAY as u64
-    }
-
-    /// For a file of which only the heads of blocks were read until now: has it be framed with its payloads from `block` on,
-    /// if workers do not read the block, or if it is so small that its head takes as long to read. Whether it is.
-    fn frames_payloads_from(&self, file: &mut File, block: &BlockDesc) -> bool {
-        let Some(told) = &mut file.told else {
-            return false;
-        };
+    /// Has the heads of blocks alone be read from the end of a file's first `block` on, if that pays; and tells the system what
+    /// is read soon. Whether the next blocks are found by their heads as well as this one.
+    fn read_heads(&self, file: &mut File, block: &BlockDesc) -> bool {
+        let end = block.range().end;
         let sizes = self.read_size / SMALL_BLOCK_SHARE..=self.read_size;
-        let is_whole = matches!(block.payload, atds_format::Payload::Whole);
-        if is_whole && sizes.contains(&block.file_bytes) {
-            let half = self.told_bytes() / 2;
-            if block.offset + half > *told {
-                let next = *told + half;
-                file.source.will_need(mem::replace(told, next)..next);
+        // A longer head would have the payload be taken for larger than it is.
+        let pays = sizes.contains(&block.file_bytes) && file.blocks.has_layout();
+        let ahead = self.read_size * READS_UNDER_WAY as u64;
+        match file.heads {
+            Heads::Read { told } if pays => {
+                if end + ahead / 2 > told {
+                    file.source.will_need(told..told + ahead / 2);
+                    file.heads = Heads::Read {
+                        told: told + ahead / 2,
+                    };
+                }
+                true
             }
-            return false;
+            Heads::Perhaps => {
+                file.heads = Heads::Never;
+                if pays
+                    && let Some(size) = file.size
+                    && let Some(heads) = file.blocks.heads_at(block.index + 1, end, size)
+                    && file.source.will_need(end..end + ahead)
+                {
+                    file.heads = Heads::Read { told: end + ahead };
+                    (file.blocks, file.has_payloads) = (heads, false);
+                }
+                true
+            }
+            heads => heads == Heads::Never,
         }
-        file.told = None;
-        let Some(blocks) = file.blocks.at_block(block.index, block.offset) else {
-            return false;
-        };
-        (file.blocks, file.has_payloads) = (blocks, true);
-        true
     }
 
     /// What iterations have found of the blocks of files.
@@ -412,7 +436,8 @@ impl PlanningThread {
         // damage is not kept.
         let from = file.damage.as_ref().map_or(file.framed_to, |_| at);
         let block_bytes = end.saturating_sub(from);
-        if block_bytes > self.read_size && file.access != Access::Immediate {
+        let is_head = matches!(file.heads, Heads::Read { .. });
+        if block_bytes > self.read_size && file.access != Access::Immediate && !is_head {
             if file.damage.is_none() {
                 self.check_copied(file, block_bytes)?;
             }
@@ -545,7 +570,7 @@ impl File {
             size,
             blocks,
             has_payloads: true,
-            told: None,
+            heads: Heads::Never,
             worker_reads: None,
             context: None,
             reads: VecDeque::new(),
@@ -581,6 +606,20 @@ impl File {
         let skipped = self.blocks.skipped_bytes();
         self.damage.get_or_insert((error, skipped));
         Ok(())
+    }
+
+    /// Has the payloads be framed from the end of the last block on, if only the heads of blocks were read until now. Whether
+    /// they were. So all errors are those of framing payloads.
+    fn frame_payloads(&mut self) -> bool {
+        let Heads::Read { .. } = self.heads else {
+            return false;
+        };
+        self.heads = Heads::Never;
+        let Some(blocks) = self.blocks.at_block(self.next_block, self.framed_to) else {
+            return false;
+        };
+        (self.blocks, self.has_payloads, self.unframed) = (blocks, true, 0);
+        true
     }
 
     /// The framing has found a block after damage, or the end.

@@ -11,7 +11,7 @@ use atds_format::{Access, Arena, Completion, Layout, ReadBuffer};
 use bytes::{Bytes, BytesMut};
 
 use super::PlanningThread;
-use super::blocks::File;
+use super::blocks::{File, Heads};
 use crate::Error;
 use crate::decode::grown;
 use crate::delays;
@@ -144,7 +144,7 @@ impl PlanningThread {
             let reader = self.framing_reader(file);
             self.ask_for(file, slice::from_ref(&(start..end)), Turn::Now, reader)?;
         }
-        if sequential {
+        if sequential && file.heads != Heads::Perhaps {
             self.read_ahead(file)?;
         }
         let (read, mut fetched) = self.first_answer(file)?;
