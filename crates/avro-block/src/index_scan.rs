@@ -100,8 +100,11 @@ pub enum Scan {
     },
 }
 
-/// Bytes per read of the header. Most headers are smaller.
+/// Bytes of the first read of the header. Most headers are smaller.
 const HEADER_READ: u64 = 16 << 10;
+
+/// Bytes that a later read has beyond what is wanted: the end of the header often follows.
+const AFTER_VALUE: u64 = 64;
 
 /// Bytes per read of a sync marker and the head of the next block, which are adjacent.
 const MARKER_AND_HEAD: u64 = (SyncMarker::LEN + BlockHead::MAX_LEN) as u64;
@@ -254,9 +257,9 @@ impl IndexScan {
             Progress::NeedMore(wanted) => {
                 // A size in the header may be false, so no read is longer than all before it.
                 let given = self.pieces.end();
-                let len = wanted.min(given).min(MAX_READ as u64).max(HEADER_READ);
-                need(given, given.saturating_add(len), self.end)
-                    .ok_or_else(|| parser.truncated(&self.pieces))
+                let len = wanted.min(given).min(MAX_READ as u64) + AFTER_VALUE;
+                let to = given.saturating_add(len).max(HEADER_READ);
+                need(given, to, self.end).ok_or_else(|| parser.truncated(&self.pieces))
             }
         }
     }
