@@ -438,7 +438,9 @@ impl PlanningThread {
         let block_bytes = end.saturating_sub(from);
         let is_head = matches!(file.heads, Heads::Read { .. });
         if block_bytes > self.read_size && file.access != Access::Immediate && !is_head {
-            if file.damage.is_none() {
+            // The headers of shuffled runs are read ahead, so that the window at the time follows from chance.
+            let is_planned = file.context.is_some() || self.runs.is_none();
+            if is_planned && file.damage.is_none() {
                 self.check_copied(file, block_bytes)?;
             }
             self.lease_copied(file, block_bytes)?;
