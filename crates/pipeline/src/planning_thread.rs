@@ -3,6 +3,7 @@
 mod again;
 mod blocks;
 mod framing;
+mod heads;
 mod interleaved;
 mod known;
 mod payloads;

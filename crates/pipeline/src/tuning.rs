@@ -57,8 +57,8 @@ pub(crate) const MUCH_MEMORY: u64 = 64 << 20;
 pub(crate) const FEW_RECORDS: u64 = 64;
 
 /// Reads of a source that answers later which are under way at once. Ahead of the heads of blocks, the system is told to read
-/// half as many to as many, by default 2 to 4 MiB. Without, each head waits for the disk: with a system that reads 128 KiB
-/// ahead by itself, a cold epoch took four times as long.
+/// 16 to 32 reads, by default 2 to 4 MiB. Otherwise each head waits for the disk: with a system that reads 128 KiB ahead by
+/// itself, a cold epoch took four times as long (`benches/TRIED.md`).
 pub(crate) const READS_UNDER_WAY: usize = 32;
 
 /// Bytes of a read that is done without a buffer of the pool and without an answer to wait for, which would

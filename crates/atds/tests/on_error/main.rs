@@ -256,7 +256,7 @@ fn a_false_size_costs_the_block() {
     }
 }
 
-/// What is searched for the next block is not kept.
+/// Bytes in which the next block is searched take no memory.
 #[test]
 fn damage_may_be_longer_than_the_memory_limit() {
     let folder = Folder::new();

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use smallvec::smallvec;
 
 use super::PlanningThread;
+use super::heads::Heads;
 use super::known::{BlockCache, FoundBlocks};
 use super::payloads::Awaited;
 use super::reads::{Asked, BlockEnds, Fetched, addresses};
@@ -24,7 +25,7 @@ use crate::need::exceeded;
 use crate::read_pool::FileReads;
 use crate::replay::Wanted;
 use crate::split::{Members, Split};
-use crate::tuning::{FEW_BYTES, KEPT_SHARE, READS_UNDER_WAY, SMALL_BLOCK_SHARE};
+use crate::tuning::{FEW_BYTES, KEPT_SHARE};
 use crate::watch::OPEN;
 use crate::{Error, ErrorKind};
 
@@ -82,18 +83,6 @@ pub(super) struct File {
     pub(super) stops_at_decoder: bool,
     /// The last block, if its payload is shared: mostly, the next block has it, too.
     pub(super) last_shared: Option<Arc<Block>>,
-}
-
-/// Whether the heads of blocks alone are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Heads {
-    Never,
-    /// The file's first block tells.
-    Perhaps,
-    /// They are. The system was told to read ahead up to byte offset `told`.
-    Read {
-        told: u64,
-    },
 }
 
 /// A block that was framed, with the decoder that was the file's by then.
@@ -312,40 +301,6 @@ impl PlanningThread {
         }
     }
 
-    /// Has the heads of blocks alone be read from the end of a file's first `block` on, if that pays; and tells the system what
-    /// is read soon. Whether the next blocks are found by their heads as well as this one.
-    fn read_heads(&self, file: &mut File, block: &BlockDesc) -> bool {
-        let end = block.range().end;
-        let sizes = self.read_size / SMALL_BLOCK_SHARE..=self.read_size;
-        // A longer head would have the payload be taken for larger than it is.
-        let pays = sizes.contains(&block.file_bytes) && file.blocks.has_layout();
-        let ahead = self.read_size * READS_UNDER_WAY as u64;
-        match file.heads {
-            Heads::Read { told } if pays => {
-                if end + ahead / 2 > told {
-                    file.source.will_need(told..told + ahead / 2);
-                    file.heads = Heads::Read {
-                        told: told + ahead / 2,
-                    };
-                }
-                true
-            }
-            Heads::Perhaps => {
-                file.heads = Heads::Never;
-                if pays
-                    && let Some(size) = file.size
-                    && let Some(heads) = file.blocks.heads_at(block.index + 1, end, size)
-                    && file.source.will_need(end..end + ahead)
-                {
-                    file.heads = Heads::Read { told: end + ahead };
-                    (file.blocks, file.has_payloads) = (heads, false);
-                }
-                true
-            }
-            heads => heads == Heads::Never,
-        }
-    }
-
     /// What iterations have found of the blocks of files.
     pub(super) fn known_blocks(&self) -> Arc<BlockCache> {
         self.flow.options.blocks.clone().unwrap_or_default()
@@ -432,8 +387,8 @@ impl PlanningThread {
         self.sequence.flush_if_starved()?;
         let end = file.size.unwrap_or(u64::MAX).min(range.end);
         let at = range.start;
-        // From the end of the block before on: how much of it is here already is up to the source. What is searched after
-        // damage is not kept.
+        // From the end of the block before on: how much of it is here already is up to the source. Bytes that are
+        // searched after damage are dropped.
         let from = file.damage.as_ref().map_or(file.framed_to, |_| at);
         let block_bytes = end.saturating_sub(from);
         let is_head = matches!(file.heads, Heads::Read { .. });
@@ -608,20 +563,6 @@ impl File {
         let skipped = self.blocks.skipped_bytes();
         self.damage.get_or_insert((error, skipped));
         Ok(())
-    }
-
-    /// Has the payloads be framed from the end of the last block on, if only the heads of blocks were read until now. Whether
-    /// they were. So all errors are those of framing payloads.
-    fn frame_payloads(&mut self) -> bool {
-        let Heads::Read { .. } = self.heads else {
-            return false;
-        };
-        self.heads = Heads::Never;
-        let Some(blocks) = self.blocks.at_block(self.next_block, self.framed_to) else {
-            return false;
-        };
-        (self.blocks, self.has_payloads, self.unframed) = (blocks, true, 0);
-        true
     }
 
     /// The framing has found a block after damage, or the end.

@@ -11,7 +11,8 @@ use atds_format::{Access, Arena, Completion, Layout, ReadBuffer};
 use bytes::{Bytes, BytesMut};
 
 use super::PlanningThread;
-use super::blocks::{File, Heads};
+use super::blocks::File;
+use super::heads::Heads;
 use crate::Error;
 use crate::decode::grown;
 use crate::delays;
